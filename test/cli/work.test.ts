@@ -215,6 +215,8 @@ describe('pawl work', () => {
   it.each([
     [['work'], 'Missing backlog: pawl work DIRECTORY.'],
     [['work', '/nowhere'], 'Backlog folder not found: "/nowhere" (it does not exist).'],
+    [['work', '.', '--init', '--dry-run'], '--init takes no other option.'],
+    [['work', '.', '--init', '--json', '--concurrency', '2'], '--init takes no other option.'],
     [['work', '.', 'and', 'more'], 'Pass one directory; got . and more.'],
     [['run', '--once', 'x'], '--once works with pawl work, not with pawl run.'],
     [['work', '.', '--export', 'x'], '--export works with pawl run, pawl demo and pawl resume, not with pawl work.'],

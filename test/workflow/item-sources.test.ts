@@ -184,6 +184,12 @@ describe('W-1: what an item depends on', () => {
     [{ name: 'BUG-1' }, []],
     [null, []],
     [7, []],
+    [{ 'BUG-002': 'first', F: 'BUG-003' }, ['BUG-002']],
+    [
+      [{ bug_id: 'BUG-002' }, { feature_id: 'FEAT-3' }, { action_id: 'ACTION-4' }],
+      ['BUG-002', 'FEAT-3', 'ACTION-4'],
+    ],
+    [{ id: 'BUG-1', 'BUG-2': 1 }, ['BUG-1']],
   ])('the ids in %j', (value, ids) => expect(idsIn(value)).toEqual(ids));
 
   it('is in its report and its prompt, and so is what it holds up', () => {

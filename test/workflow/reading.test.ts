@@ -99,6 +99,7 @@ describe('W-1: the head of a PROMPT.md', () => {
     ['#Early exits', null],
     ['```\n# Early exits\n```', null],
     ['', null],
+    ['---\n# keep in sync\nstatus: done\n---\n# BUG-001: Its title', 'Its title'],
   ])('title of %j: %j', (text, title) => expect(promptFacts(text).title).toBe(title));
 
   it.each<[string, Record<string, string>]>([
@@ -116,7 +117,17 @@ describe('W-1: the head of a PROMPT.md', () => {
       'depends: BUG-1\ndependencies: BUG-2\nblocks: BUG-3\ncreated: today',
       { depends: 'BUG-1', dependencies: 'BUG-2', blocks: 'BUG-3', created: 'today' },
     ],
-    ['component: core\ntype: bug\npriority:', { component: 'core', type: 'bug', priority: '' }],
+    ['component: core\ntype: bug\npriority:', { component: 'core', type: 'bug' }],
+    ['**Depends on**:\n- BUG-2\n* BUG-3\n\n- Do it.', { 'depends on': 'BUG-2, BUG-3' }],
+    ['**Blocked by:**\n\n  + BUG-2\nText.', { 'blocked by': 'BUG-2' }],
+    ['**Blocks**:\n- BUG-2', { blocks: 'BUG-2' }],
+    ['**Status**:\n- Do it.', {}],
+    ['**Depends on**:\nNo list.\n- BUG-2', {}],
+    ['**Depends on**:', {}],
+    ['**Depends on**:\n\n\n- BUG-2', {}],
+    ['---\nstatus: new\ndepends_on:\n  - BUG-2\n---\n# BUG-001: x', { status: 'new', 'depends on': 'BUG-2' }],
+    ['---\n# keep\n# in sync\nstatus: done\n---\n# BUG-001: x', { status: 'done' }],
+    ['# BUG-001: x\n\nstatus: done\n---\n# Other\n---', { status: 'done' }],
     ['Status: new\n**Status**: done', { status: 'new' }],
     ['The status: new', {}],
     ['owner: ada', {}],

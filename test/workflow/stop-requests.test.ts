@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { leftOut } from '../../src/workflow/backlog/reading/fences.ts';
 import { similarity } from '../../src/workflow/backlog/similarity.ts';
 import { stopRequestIn } from '../../src/workflow/backlog/stop-marker.ts';
 import { findingsIn } from '../../src/workflow/run/ending/priorities.ts';
@@ -13,6 +14,13 @@ describe('W-2: STOP in the comments of an item', () => {
     expect(stopRequestIn('STOP: *all* of it')?.request).toBe('*all* of it');
     expect(stopRequestIn('**STOP:**')?.request).toBe('');
     expect(stopRequestIn('<!-- STOP: do it\n-->')?.request).toBe('do it');
+  });
+
+  it('at the end of a text whose middle is left out counts, whatever begins before that', () => {
+    const end = `\n\n${leftOut(9)}\n\nSTOP: do it`;
+    for (const fence of ['', '```\n', '~~~~ts\n']) expect(request(`${fence}text${end}`)).toBe('do it');
+    expect(request('```\nSTOP: do it\n')).toBeUndefined();
+    expect(request('```\n[some bytes left out]\nSTOP: do it\n')).toBeUndefined();
   });
 
   it.each([

@@ -48,6 +48,37 @@ describe('W-2: an item in the summary of its kind', () => {
     expect(added(`# B\n\n${text}| BUG-1 | x |\n\nEnd.\n`)).toBe(`# B\n\n${text}| BUG-1 | x |\n${line}\nEnd.\n`);
   });
 
+  it.each([
+    ['no bars around rows', 'ID | Title | Status\n--- | --- | ---\nBUG-007 | one | completed\nBUG-8 | two | done\n'],
+    [
+      'a row without its last bar',
+      '| ID | Title | Status |\n|---|---|---|\n| BUG-007 | one | completed\n| BUG-8 | two | done |\n',
+    ],
+    [
+      'heads in bold',
+      '| **ID** | __Title__ | `Status` |\n|:--|:-:|--:|\n| BUG-007 | one | completed |\n| BUG-8 | two | done |\n',
+    ],
+  ])('reads and keeps a table with %s', (_, text) => {
+    write(text);
+    const statuses = [...summaryRows(backlog, layout)].map(([id, { status }]) => [id, status]);
+    expect(statuses).toEqual([
+      ['BUG-7', 'completed'],
+      ['BUG-8', 'done'],
+    ]);
+    expect(updateSummary(backlog, layout, 'BUG-007', { status: 'new' })).toBe(true);
+    expect(read()).toBe(text.replace(/^.*BUG-007.*$/m, '| BUG-007 | one | new |'));
+    expect(added(null, { id: 'BUG-009' })).toMatch(/BUG-8.*\n\| BUG-009 \| It breaks \| new \|\n$/);
+  });
+
+  it.each(['```\n', '~~~~\n'])('an example in a code block is no table', (fence) => {
+    const example = `Format:\n\n${fence}| ID | Title | Status |\n|---|---|---|\n| BUG-7 | It breaks | completed |\n${fence}\n`;
+    write(example);
+    expect(summaryRows(backlog, layout).size).toBe(0);
+    expect(updateSummary(backlog, layout, 'BUG-007', { status: 'new' })).toBe(false);
+    expect(added(`${head}\n${example}`)).toBe(`${head}| BUG-007 | It breaks |\n\n${example}`);
+    expect(added(example)).toBe(`${example.trimEnd()}\n\n${table}${own}`);
+  });
+
   it('keeps the ends of lines, and breaks no row', () => {
     expect(added(head.replaceAll('\n', '\r\n'), { title: 'A |\n B' })).toBe(
       `${head.replaceAll('\n', '\r\n')}| BUG-007 | A / B |\r\n`,

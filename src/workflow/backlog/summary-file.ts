@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { priorities } from '../../../machines/index.ts';
 import { readIfThere, textToChange, writeAtomically } from './files.ts';
 import type { KindLayout } from './item-kinds.ts';
+import { withoutCode } from './reading/fences.ts';
 import { meaningOf } from './reading/statuses.ts';
 import { keptUp, recounted, sectionOf } from './summary-upkeep.ts';
 
@@ -135,16 +136,17 @@ function today(): string {
   return new Date().toISOString().slice(0, 10);
 }
 
-/** The tables of items. */
-function* idTables(lines: readonly string[]): Generator<Table, undefined> {
+/** The tables of items, but for examples in code blocks. */
+function* idTables(all: readonly string[]): Generator<Table, undefined> {
+  const lines = withoutCode(all);
   for (const [index, text] of lines.entries()) {
-    const head = cells(text);
+    const head = cells(text).map((name) => name.replaceAll(/[*_`]/g, '').trim());
     const id = head.findIndex((name) => /^(id|bug|feature|action)( ?id)?$/i.test(name));
     // A table with ids but no other item fields is not a summary.
     if (
       id === -1 ||
       !head.some((name) => /^(title|name|summary|status|priority)$/i.test(name)) ||
-      !/^\s*\|?[\s:|-]+\|?\s*$/.test(lines[index + 1] ?? '')
+      !/^\s*\|?(?:\s*:?-+:?\s*(?:\||$))+\s*$/.test(lines[index + 1] ?? '')
     )
       continue;
     let end = index + 2;
@@ -153,9 +155,13 @@ function* idTables(lines: readonly string[]): Generator<Table, undefined> {
   }
 }
 
+/** Returns the cells of a row, which need no bars around them; none for any other line. */
 function cells(text: string): string[] {
-  const match = /^\s*\|(.*)\|\s*$/.exec(text);
-  return match === null ? [] : (match[1] ?? '').split(/(?<!\\)\|/).map((cell) => cell.trim());
+  const inner = text
+    .trim()
+    .replace(/^\|/, '')
+    .replace(/(?<!\\)\|$/, '');
+  return /(?<!\\)\|/.test(text) ? inner.split(/(?<!\\)\|/).map((cell) => cell.trim()) : [];
 }
 
 function line(values: readonly string[]): string {

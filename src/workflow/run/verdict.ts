@@ -54,7 +54,9 @@ export function verdictIn(content: unknown): Verdict {
 
 const statusNames = ['status', 'verdict', 'result', 'outcome', 'state'];
 const goodFlags = ['success', 'succeeded', 'passed', 'ok', 'done', 'completed'];
-const badFlags = ['failed', 'failure', 'failures', 'error', 'errors'];
+/** Fields that count, list or tell failures: `failed`, `errors`, `tests_failed`, `numFailedTests`. */
+const ofFailures =
+  /^(?:num(?:ber)?(?:of)?|total)?(?:tests?|checks?|suites?)?(?:fail(?:ed|ing|ures?)|errors?)(?:tests?|checks?|suites?|count)?$/;
 const goodWords = new Set([
   ...['success', 'successful', 'succeeded', 'pass', 'passed', 'passing', 'ok', 'okay', 'done', 'complete', 'completed'],
   ...['fixed', 'resolved', 'implemented', 'verified', 'true', 'yes'],
@@ -62,20 +64,44 @@ const goodWords = new Set([
 
 /** Any sign of a blockade or a failure outweighs those of success. */
 function verdictOf(fields: Record<string, unknown>): Verdict['verdict'] {
-  const said = statusNames.flatMap((name) => (typeof fields[name] === 'string' ? [plain(fields[name])] : []));
-  if (isSome(fields.blocked) || said.some((word) => word.startsWith('block'))) return 'blocked';
-  const flags = [...statusNames, ...goodFlags].flatMap((name) => flagIn(fields[name]));
-  // Counts may stand a level below: `"tests": { "passed": 12, "failed": 2 }`.
-  const counted = [fields, ...Object.values(fields).map(asObject)].filter((one) => one !== null);
-  const isCounted = counted.some((one) => badFlags.some((name) => isSome(one[name])));
-  const isBad = said.some((word) => !goodWords.has(word)) || flags.includes(false) || isCounted;
+  const inner = statusNames.map((name) => asObject(fields[name])).filter((one) => one !== null);
+  // What a verdict holds may be other data, in which only words that are clearly good or bad are verdicts.
+  const nested = inner.flatMap(wordsIn).filter((word) => goodWords.has(word) || badWord.test(word));
+  const said = [...wordsIn(fields), ...nested];
+  const all = [fields, ...inner];
+  if (all.some(({ blocked }) => isSome(blocked)) || said.some((word) => word.startsWith('block'))) return 'blocked';
+  const flags = all.flatMap((one) => [...statusNames, ...goodFlags].flatMap((name) => flagIn(one[name])));
+  const isBad = said.some((word) => !goodWords.has(word)) || flags.includes(false) || tellsFailures(fields);
   return !isBad && (said.length > 0 || flags.includes(true)) ? 'succeeded' : 'failed';
+}
+
+const badWord = /^(?:block|fail|error|partial|partly|incomplete|unfinished|almost|nearly|(?:not?|none|false)\b)/;
+
+/** Returns the words that name a status. */
+function wordsIn(fields: Record<string, unknown>): string[] {
+  return statusNames.flatMap((name) => {
+    const value = fields[name];
+    // A result may be a list of anything.
+    const words = name === 'status' || name === 'verdict' ? [value].flat() : [value];
+    return words.flatMap((word) => (typeof word === 'string' ? [plain(word)] : []));
+  });
 }
 
 /** Returns what a field that is a flag says, if it says anything. */
 function flagIn(value: unknown): boolean[] {
   if (typeof value === 'boolean') return [value];
-  return typeof value === 'string' && /^(?:false|no)$/.test(plain(value)) ? [false] : [];
+  return typeof value === 'string' && badWord.test(plain(value)) ? [false] : [];
+}
+
+/** Levels at which failures are looked for: `"tests": { "unit": [{ "failed": 2 }] }`. */
+const mostLevels = 5;
+
+function tellsFailures(value: unknown, level = 1): boolean {
+  if (typeof value !== 'object' || value === null || level > mostLevels) return false;
+  const isOfFailures = (name: string) => ofFailures.test(name.toLowerCase().replaceAll(/[^a-z]/g, ''));
+  return Object.entries(value).some(([name, one]) =>
+    isOfFailures(name) ? isSome(one) : tellsFailures(one, level + 1),
+  );
 }
 
 /** Whether a field that counts, lists or tells failures, or what blocks the work, has any. */
@@ -107,10 +133,10 @@ function lineVerdict(line: string): Verdict['verdict'] | null {
 }
 
 const isDenied = /^\s*(?:(?:no|none|false)\s*[.!,;]?\s*$|(?:not|partial(?:ly)?|partly|almost|nearly)\b)/i;
-const countsAfter = /\b(?:fail(?:s|ed|ures?)?\s*[:=]?|errors?\s*[:=])\s*[1-9]/i;
-/** `2 of 14 tests fail`, but not `fixed 3 failures`. */
+const countsAfter = /\b(?:fail(?:s|ed|ing|ures?)?\s*[:=]?|errors?\s*[:=])\s*[1-9]/i;
+/** `2 of 14 tests fail`, but neither `fixed 3 failures` nor `3 failing tests pass`. */
 const countsBefore =
-  /(?<!\b(?:of|fix(?:es|ed)?|resolve[sd]?|all|the)\s+|\d)[1-9]\d*(?:\s+of\s+\d+)?\s+(?:tests?\s+|checks?\s+)?(?:still\s+)?(?:fail(?:s|ed|ures?)?|errors?)\b(?!\s*[:=]\s*0)/i;
+  /(?<!\b(?:of|fix(?:es|ed)?|resolve[sd]?|all|the)\s+|\d)[1-9]\d*(?:\s+of\s+\d+)?\s+(?:tests?\s+|checks?\s+)?(?:(?:still|are|is)\s+)*(?:fail(?:s|ed|ures?|ing(?!\s+(?:tests?|checks?)\b))?|errors?)\b(?!\s*[:=]\s*0)/i;
 
 /** A line that begins with what failed: `Tests failed: 3 of 10`, `2 tests failed`. */
 const countOfFailures =

@@ -1,7 +1,13 @@
+/** The line in place of the middle of a long text, after which no line can tell whether it is in a code block. */
+export const leftOut = (bytes: number) => `[${bytes} bytes left out]`;
+const isLeftOut = (line: string) => /^\[\d+ bytes left out\]$/.test(line);
+
 /** Returns the lines with those of code blocks, and their fences, as empty ones: what they hold says nothing of an item. */
 export function withoutCode(lines: readonly string[]): string[] {
   let fence: string | null = null;
-  return lines.map((line) => {
+  const known = lines.findIndex(isLeftOut);
+  return lines.map((line, index) => {
+    if (known !== -1 && index >= known) return line;
     const isInside = fence !== null;
     fence = fenceAfter(line, fence);
     return isInside || fence !== null ? '' : line;

@@ -64,8 +64,7 @@ export function itemFacts(
     createdAt: said('created_date', 'created_at', 'created', 'reported_date', 'date', 'created date', 'reported'),
     description: firstText([report.description]) ?? prompt.description,
     dependsOn: [
-      ...idsIn(report.dependencies),
-      ...idsIn(report.depends_on),
+      ...[report.dependencies, report.depends_on, report.depends, report.blocked_by].flatMap(idsIn),
       ...fieldsOf(prompt, ['depends', 'depends on', 'dependencies', 'dependency', 'blocked by']).flatMap(idsIn),
     ],
     blocks: [...idsIn(report.blocking_items), ...idsIn(report.blocks), ...idsIn(prompt.fields.get('blocks'))],
@@ -135,10 +134,12 @@ function priorityOf(values: readonly unknown[]): Priority {
   return 'P3';
 }
 
-/** Returns the ids in a text, an object with an id, or a list of these. */
+/** Returns the ids in a text, an object with an id or with ids as keys, or a list of these. */
 export function idsIn(value: unknown): string[] {
   if (typeof value === 'string') return [...value.matchAll(/\b[A-Za-z]{2,12}-\d+\b/g)].map(([id]) => id.toUpperCase());
   if (Array.isArray(value)) return value.flatMap(idsIn);
   if (typeof value !== 'object' || value === null) return [];
-  return idsIn('item_id' in value ? value.item_id : 'id' in value ? value.id : undefined);
+  const fields: Record<string, unknown> = { ...value };
+  const own = ['item_id', 'id', 'bug_id', 'feature_id', 'action_id'].find((name) => fields[name] !== undefined);
+  return own === undefined ? Object.keys(fields).flatMap(idsIn) : idsIn(fields[own]);
 }

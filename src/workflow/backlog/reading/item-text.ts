@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { messageOf } from '../../../errors.ts';
 import { byteLength } from '../../../platform/bytes.ts';
 import { isMissing } from '../../../platform/paths.ts';
+import { leftOut } from './fences.ts';
 import { checkInside, isLink } from './links.ts';
 
 /** Maximum bytes to read of a text. Of a longer text, the beginning and the end are read. */
@@ -45,7 +46,7 @@ function endsOf(path: string, size: number, most: number): string {
       const bytes = Buffer.alloc(half);
       return bytes.subarray(0, readSync(file, bytes, 0, half, at)).toString('utf8');
     };
-    return `${read(0)}\n\n[${size - 2 * half} bytes left out]\n\n${read(size - half)}`;
+    return `${read(0)}\n\n${leftOut(size - 2 * half)}\n\n${read(size - half)}`;
   } finally {
     closeSync(file);
   }

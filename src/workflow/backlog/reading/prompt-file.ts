@@ -19,12 +19,17 @@ const plainField =
  * letters.
  */
 export function promptFacts(text: string): PromptFacts {
-  const lines = withoutCode(text.split(/\r?\n/));
+  const lines = linesOf(text);
   const heading = lines.findIndex((line) => /^#\s/.test(line));
   const head = headOf(lines);
   const fields = new Map<string, string>();
   const told = head.filter((line) => !line.startsWith('#'));
-  for (const line of told) for (const [name, value] of fieldsIn(line)) if (!fields.has(name)) fields.set(name, value);
+  for (const [at, line] of told.entries()) {
+    for (const [name, value] of fieldsIn(line)) {
+      const whole = value === '' && ofItems.test(name) ? listBelow(told, at) : value;
+      if (whole !== '' && !fields.has(name)) fields.set(name, whole);
+    }
+  }
   const title = heading === -1 ? null : titleOf(lines[heading] ?? '');
   return { title, description: descriptionIn(lines, heading).slice(0, descriptionLength), fields };
 }
@@ -35,7 +40,7 @@ const priorityField =
 /** Replaces the priority in the head of a text, if there is one. */
 export function withPriority(text: string, priority: string): string {
   const lines = text.split('\n');
-  const told = headOf(withoutCode(text.split(/\r?\n/)));
+  const told = headOf(linesOf(text));
   const at = told.findIndex((line) => !line.startsWith('#') && priorityField.test(line.slice(0, mostInLine)));
   const line = lines[at];
   return line === undefined ? text : lines.with(at, line.replace(priorityField, `$1${priority}`)).join('\n');
@@ -46,17 +51,35 @@ const statusField =
 
 /** Returns the status in the head of a text, or null. */
 export function statusIn(text: string): string | null {
-  const told = headOf(withoutCode(text.split(/\r?\n/))).filter((line) => !line.startsWith('#'));
+  const told = headOf(linesOf(text)).filter((line) => !line.startsWith('#'));
   return told.flatMap((line) => statusField.exec(line.slice(0, mostInLine))?.[2] ?? [])[0] ?? null;
 }
 
 /** Replaces the status in the head of a text, if there is one. */
 export function withStatus(text: string, status: string): string {
   const lines = text.split('\n');
-  const told = headOf(withoutCode(text.split(/\r?\n/)));
+  const told = headOf(linesOf(text));
   const at = told.findIndex((line) => !line.startsWith('#') && statusField.test(line.slice(0, mostInLine)));
   const line = lines[at];
   return line === undefined ? text : lines.with(at, line.replace(statusField, `$1${status}`)).join('\n');
+}
+
+/** Fields that name other items. */
+const ofItems = /^(?:depend|blocked by$|blocks$)/;
+
+/** Returns the items of the list below a line, as one line; empty without one. */
+function listBelow(lines: readonly string[], at: number): string {
+  const below = lines.slice(lines[at + 1]?.trim() === '' ? at + 2 : at + 1);
+  const items = below.map((line) => /^\s*[-*+]\s+(.*)$/.exec(line)?.[1] ?? null);
+  const end = items.indexOf(null);
+  return items.slice(0, end === -1 ? items.length : end).join(', ');
+}
+
+/** The lines of a text, without code, and without the comments of its front matter, which are no headings. */
+function linesOf(text: string): string[] {
+  const lines = withoutCode(text.split(/\r?\n/));
+  const end = lines[0] === '---' ? lines.indexOf('---', 1) : -1;
+  return lines.map((line, index) => (index < end && line.startsWith('#') ? '' : line));
 }
 
 /** The lines up to the second heading. */
@@ -75,10 +98,10 @@ function fieldsIn(whole: string): [string, string][] {
       ? []
       : [[(name[1] ?? '').toLowerCase().replaceAll('_', ' '), valueIn(line.slice(name[0].length))]];
   }
-  return marks.flatMap((mark, index): [string, string][] => {
+  return marks.map((mark, index): [string, string] => {
     const end = marks[index + 1]?.index ?? line.length;
     const value = valueIn(line.slice(mark.index + mark[0].length, end));
-    return value === '' ? [] : [[(mark[1] ?? '').toLowerCase().replaceAll('_', ' '), value]];
+    return [(mark[1] ?? '').toLowerCase().replaceAll('_', ' '), value];
   });
 }
 
