@@ -1,4 +1,4 @@
-import { chmodSync } from 'node:fs';
+import { chmodSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { WorkFunction } from '../../src/workflow/index.ts';
@@ -18,6 +18,29 @@ describe('W-1: an item that is archived says that it is done', () => {
     const report = backlog.json('completed/BUG-001-bug-1/bug_report.json');
     expect(report).toMatchObject({ status: 'completed', completed_date: expect.stringMatching(/^20\d\d-/) });
     expect(report.completed_date).not.toBe('2026-01-01T00:00:00Z');
+  });
+
+  it.each([
+    ['bugs/BUG-001-a-better-name', 'completed/BUG-001-a-better-name'],
+    ['completed/BUG-001', 'completed/BUG-001'],
+    ['deprecated/BUG-001-bug-1', 'deprecated/BUG-001-bug-1'],
+  ])('also if its agent moved it to %s', async (to, target) => {
+    const backlog = new TestBacklog();
+    backlog.bug(1);
+    backlog.write('completed/.keep', '');
+    backlog.write('deprecated/.keep', '');
+    backlog.write('.agent-config.json', '{"auto_commit": true}');
+    backlog.git('add', '--all');
+    backlog.git('commit', '--quiet', '--message=As found');
+    const process: WorkFunction = () => {
+      renameSync(join(backlog.folder, 'bugs/BUG-001-bug-1'), join(backlog.folder, to));
+      return { status: 'succeeded' };
+    };
+    const { result } = await runOver(backlog, { process });
+    expect([result.status, result.succeeded, result.incidents]).toEqual(['completed', ['BUG-001'], []]);
+    expect(backlog.json(`${target}/bug_report.json`)).toMatchObject({ status: 'completed' });
+    expect(backlog.git('show', '--name-only', '--format=', 'HEAD').split('\n')).toContain(`${target}/bug_report.json`);
+    expect(backlog.git('status', '--short', 'bugs', 'completed', 'deprecated')).toBe('');
   });
 
   it('with a PROMPT.md alone, in its row', async () => {

@@ -1,9 +1,10 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { commitPaths, notIgnored } from '../../src/workflow/git/commits.ts';
 import { TestBacklog } from '../support/backlog.ts';
 import { replaceable, replacements } from '../support/replaced.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 
 describe('W-2: a commit of some paths', () => {
   let project: TestBacklog;
@@ -147,6 +148,21 @@ describe('W-2: a commit of some paths', () => {
       expect(project.git('show', 'found:a.txt')).toBe('2');
       expect(files('found')).toEqual(['a.txt', 'old/b.txt']);
       expect(project.git('status', '--short').split('\n')).toEqual(['M a.txt', '?? other.txt']);
+    });
+
+    it('is signed if the user has commits signed', async () => {
+      const signs = join(temporaryFolder(), 'signs');
+      writeFileSync(signs, '#!/bin/sh\necho "[GNUPG:] SIG_CREATED D" >&2\necho "-----BEGIN PGP SIGNATURE-----"\n');
+      chmodSync(signs, 0o755);
+      project.git('config', 'gpg.program', signs);
+      const signedOn = async (branch: string) => {
+        project.write(`${branch}.txt`, 'new');
+        expect(await commitPaths(project.folder, [`${branch}.txt`], 'M', branch)).toMatchObject({ ok: true });
+        return project.git('cat-file', 'commit', branch).includes('BEGIN PGP SIGNATURE');
+      };
+      expect(await signedOn('plain')).toBe(false);
+      project.git('config', 'commit.gpgSign', 'yes');
+      expect(await signedOn('signed')).toBe(true);
     });
 
     it('is only made, if nothing is to be committed', async () => {

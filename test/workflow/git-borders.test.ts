@@ -35,6 +35,26 @@ describe('running git', () => {
     await until(() => !isRunning(sleeper));
   });
 
+  it('that has ended is not waited for because of what it left behind, which holds its output', async () => {
+    const begun = join(temporaryFolder(), 'begun');
+    gitThat(`sleep 1000 &\necho $! > ${begun}.new\nmv ${begun}.new ${begun}\necho said`);
+    const told = git(project.folder, ['log']);
+    await until(() => existsSync(begun) && vi.getTimerCount() === 2);
+    const sleeper = Number(readFileSync(begun, 'utf8'));
+    onTestFinished(() => void (isRunning(sleeper) && process.kill(sleeper)));
+    let isOver = false;
+    void told.then(() => {
+      isOver = true;
+    });
+    for (let second = 0; second < 100 && !isOver; second += 1) {
+      await vi.advanceTimersByTimeAsync(1_000);
+      await new Promise(setImmediate);
+    }
+    expect(await told).toBe('said');
+    expect(isRunning(sleeper)).toBe(true);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   it('lets it remove its locks first, but kills it if it does not end', async () => {
     const folder = temporaryFolder();
     const [begun, lock] = [join(folder, 'begun'), join(folder, 'lock')];

@@ -145,6 +145,49 @@ describe('W-1: the work tree of an item', () => {
     expect(project.git('show', 'pawl/run/BUG-001-2:new.txt')).toBe('2');
   });
 
+  it.each(['pawl', 'pawl/run'])(
+    'its work is kept beside a branch named %s, which leaves no folder for it',
+    async (name) => {
+      project.git('branch', name);
+      await checkedOut();
+      own('lines.txt', 'mine\n');
+      const kept = await keepOnBranch(project.folder, await work(), 'pawl/run/BUG-001');
+      expect(kept).toEqual({ branch: 'pawl-run-BUG-001', isNew: true });
+      expect(project.git('show', 'pawl-run-BUG-001:lines.txt')).toBe('mine');
+      expect(await keepOnBranch(project.folder, await work(), 'pawl/run/BUG-001')).toMatchObject({ isNew: false });
+    },
+  );
+
+  it('is refused if a sparse checkout leaves out what was changed', async () => {
+    project.write('docs/a.md', 'old\n');
+    project.git('add', '--all');
+    project.git('commit', '--quiet', '--message=docs');
+    project.git('sparse-checkout', 'set', 'backlog');
+    await checkedOut();
+    expect((await work()).changed).toEqual([]);
+    own('lines.txt', 'changed\n');
+    expect((await work()).changed).toEqual(['lines.txt']);
+    own('docs/a.md', 'new\n');
+    expect(await failure(work())).toBe('git leaves docs/a.md out of its sparse checkout');
+  });
+
+  it('holds a change of a file that the user marked as unchanged', async () => {
+    project.git('config', 'core.ignoreStat', 'true');
+    await checkedOut();
+    own('lines.txt', 'changed\n');
+    expect((await work()).changed).toEqual(['lines.txt']);
+  });
+
+  it('a file that git takes no changes of is in conflict', async () => {
+    project.git('update-index', '--skip-worktree', 'lines.txt');
+    await checkedOut();
+    own('lines.txt', 'changed\n');
+    own('new.txt', 'new\n');
+    expect(await mergeWork(project.folder, await work(), 'backlog')).toEqual(['lines.txt']);
+    expect(project.read('lines.txt')).toBe('one\ntwo\nthree\nfour\nfive\n');
+    expect(project.has('new.txt')).toBe(false);
+  });
+
   it('its work is merged with what changed meanwhile, and stays uncommitted', async () => {
     await checkedOut();
     own('lines.txt', 'ONE\ntwo\nthree\nfour\nfive\n');

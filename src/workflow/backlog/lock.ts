@@ -57,12 +57,15 @@ export async function lockRun(backlog: string): Promise<Lock> {
   throw new PawlError('backlog_locked', `Another run is using the backlog ${backlog} (${lock.holder}).`);
 }
 
-const waitMs = 15_000;
+/** Longer than git may take, whose hooks may run tests while it commits an item. */
+const waitMs = 310_000;
+/** The longest pause between two looks, in ms. */
+const mostPauseMs = 500;
 
 /** The writers of this process, by backlog. */
 const writers = new Map<string, ReturnType<typeof oneAtATime>>();
 
-/** Runs `work` while nothing else writes items; waits for the writers of other processes for up to 15 s. */
+/** Runs `work` while nothing else writes items; waits for the writers of other processes for up to 310 s. */
 export function whileLocked<T>(backlog: string, work: () => Promise<T>): Promise<T> {
   const own = writers.get(backlog) ?? oneAtATime();
   writers.set(backlog, own);
@@ -82,7 +85,7 @@ async function whileOthersWait<T>(backlog: string, work: () => Promise<T>): Prom
     if (waitedMs >= waitMs) {
       throw new PawlError('backlog_locked', `Items are being written to the backlog ${backlog} (${lock.holder}).`);
     }
-    const pauseMs = 5 + Math.random() * 20;
+    const pauseMs = Math.min(mostPauseMs, 5 + waitedMs / 10) * (1 + Math.random());
     await sleep(systemClock, pauseMs);
     waitedMs += pauseMs;
   }

@@ -254,7 +254,9 @@ async function commitOnto(
     const tree = await git(folder, ['write-tree'], own);
     // As in a work tree: an interrupted call may already have committed.
     const isKept = tree === (await git(folder, ['rev-parse', `${parent}^{tree}`]));
-    const sha = isKept ? parent : await git(folder, ['commit-tree', tree, '-p', parent, '-m', message], own);
+    const signs = await git(folder, ['config', '--type=bool', '--default=false', 'commit.gpgSign']);
+    const command = ['commit-tree', ...(signs === 'true' ? ['-S'] : []), tree, '-p', parent, '-m', message];
+    const sha = isKept ? parent : await git(folder, command, own);
     // Updates the branch only if it has not moved in the meantime.
     await git(folder, ['update-ref', ref, sha, before ?? '0'.repeat(sha.length)]);
     return { ok: true, sha, branch };

@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { copyFileSync, existsSync, readdirSync, realpathSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
+import type { Readable } from 'node:stream';
 import { redact } from '../../agent/redact.ts';
 import { messageOf, PawlError } from '../../errors.ts';
-import { sleep, systemClock } from '../../host/clock.ts';
+import { eventLoopTurn, sleep, systemClock } from '../../host/clock.ts';
 import { isWithin } from '../../platform/paths.ts';
 import { signalGroup } from '../../platform/process-groups.ts';
 import { headOf } from '../../text.ts';
@@ -15,6 +15,8 @@ import { onlyByDotGit } from '../../workspace/repositories.ts';
 const timeoutMs = 300_000;
 /** How long git then has to remove its locks, in ms. */
 const graceMs = 5_000;
+/** How long its output may stay open without a word after it has ended, in ms: a process that a hook left may hold it. */
+const quietMs = 1_000;
 /** The most of git's message that is told, in bytes. */
 const messageBytes = 4_000;
 
@@ -42,7 +44,8 @@ export async function git(
   env: Record<string, string> = {},
   { fine = [], input = '' }: { fine?: readonly number[]; input?: string } = {},
 ): Promise<string> {
-  const hooks = await hookOptions(folder, args[0] ?? '');
+  const command = args.find((one) => /^[a-z]/.test(one) && !one.includes('=')) ?? '';
+  const hooks = await hookOptions(folder, command);
   for (let left = tries - 1; ; left -= 1) {
     const { code, stdout, stderr, why } = await ended([...hooks, ...args], {
       cwd: folder,
@@ -50,10 +53,9 @@ export async function git(
       input,
     });
     if (code === 0 || fine.some((one) => one === code)) return stdout.replace(/\n+$/, '');
-    if (left > 0 && (await othersAreDone(stderr, withHooks.has(args[0] ?? '')))) continue;
+    if (left > 0 && (await othersAreDone(stderr, withHooks.has(command)))) continue;
     const printed = stderr.trim() || stdout.trim();
     const said = [why, printed].filter((text) => text !== '').join(': ') || `it ended with ${code}`;
-    const command = args.find((one) => /^[a-z]/.test(one) && !one.includes('=')) ?? '';
     // It goes into reports and work items, and a hook may print anything (S-5).
     throw new Error(headOf(redact(`git ${command} failed: ${said}`), messageBytes));
   }
@@ -106,26 +108,50 @@ async function ended(
   const child = spawn('git', args, { ...options, detached: process.platform !== 'win32' });
   // A command that fails, or needs no input, may not read it.
   child.stdin.on('error', () => undefined).end(input);
+  const [stdout, stderr] = [read(child.stdout), read(child.stderr)];
+  const closeOutput = () => {
+    for (const stream of [child.stdout, child.stderr]) stream.destroy();
+  };
+  const size = () => stdout.chunks.length + stderr.chunks.length;
   let why = '';
   let stop = systemClock.alarm(timeoutMs, () => {
     why = `it took more than ${timeoutMs / 1_000} s`;
-    const signal = (name: NodeJS.Signals) => child.pid !== undefined && signalGroup(child.pid, name);
+    // The number of a process that has ended may be another's.
+    if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return closeOutput();
+    const { pid } = child;
     // Git removes its locks on SIGTERM.
-    signal('SIGTERM');
-    stop = systemClock.alarm(graceMs, () => signal('SIGKILL'));
+    signalGroup(pid, 'SIGTERM');
+    stop = systemClock.alarm(graceMs, () => signalGroup(pid, 'SIGKILL'));
   });
+  let stopWaiting = () => {};
+  const waitForOutput = (before: number) => {
+    stopWaiting = systemClock.alarm(quietMs, async () => {
+      // What has come meanwhile is read first.
+      await eventLoopTurn();
+      if (size() === before) closeOutput();
+      else waitForOutput(size());
+    });
+  };
+  child.once('exit', () => waitForOutput(size()));
   const end = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
   });
   try {
-    const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), end]);
-    return { code, stdout, stderr, why };
+    const code = await end;
+    return { code, stdout: stdout.text(), stderr: stderr.text(), why };
   } catch (error) {
     return { code: null, stdout: '', stderr: '', why: messageOf(error) };
   } finally {
     stop();
+    stopWaiting();
   }
+}
+
+function read(stream: Readable): { chunks: readonly Buffer[]; text(): string } {
+  const chunks: Buffer[] = [];
+  stream.on('data', (chunk) => chunks.push(chunk));
+  return { chunks, text: () => Buffer.concat(chunks).toString('utf8') };
 }
 
 /** The environment in which paths are names of files, not patterns. */

@@ -4,17 +4,17 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  realpathSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import { isWithin } from '../../platform/paths.ts';
+import { dirname, join } from 'node:path';
+import { listed } from '../../text.ts';
 import { readIfThere, writeAtomically } from '../backlog/files.ts';
 import { git, literal, openRepository, repositoryOf, withIndex } from './git.ts';
-import { changedNames, treeOf } from './snapshot.ts';
+import { changedNames, hiddenIn, leftOut, treeOf } from './snapshot.ts';
+import { changedSubmodules } from './submodules.ts';
 
 /** A work tree for one item: a checkout of the project as it was, uncommitted changes included. */
 export type ItemTree = {
@@ -62,7 +62,8 @@ export async function addTree(tree: ItemTree, base: string): Promise<void> {
   mkdirSync(dirname(root), { recursive: true });
   // Keeps the checkout out of the project's `git status`.
   writeFileSync(join(dirname(root), '.gitignore'), '*\n');
-  await git(project, ['worktree', 'add', '--quiet', '--force', '--detach', root, base]);
+  // What a setting of the user marks as unchanged would not be seen as work.
+  await git(project, ['-c', 'core.ignoreStat=false', 'worktree', 'add', '--quiet', '--force', '--detach', root, base]);
   writeAtomically(baseOf(tree), base);
 }
 
@@ -113,12 +114,14 @@ export async function workIn(itemTree: ItemTree, without: readonly string[], tit
   await checkTree(itemTree);
   const tree = await withIndex(await openRepository(root), { copy: true }, async (env) => {
     await treeOf(existsSync(backlog) ? backlog : root, env);
+    const unseen = await leftOut(root, env);
+    if (unseen.length > 0) throw new Error(`git leaves ${listed(unseen)} out of its sparse checkout`);
     const unchanged = ['reset', '--quiet', base, '--', ...without];
     // Without a path, git would reset everything.
     if (without.length > 0) await git(root, unchanged, { ...env, ...literal });
     return git(root, ['write-tree'], env);
   });
-  const nested = [...(await nestedIn(project, base, tree)), ...(await submodulesChangedIn(itemTree, base))];
+  const nested = [...(await nestedIn(project, base, tree)), ...(await changedSubmodules(project, root, base))];
   if (nested.length > 0) throw new Error(`git cannot merge the nested repositories ${nested.join(', ')}`);
   const commit = await commitOf(project, tree, base, title);
   return { base, commit, changed: await changedNames(project, base, commit) };
@@ -128,28 +131,6 @@ export async function workIn(itemTree: ItemTree, without: readonly string[], tit
 async function nestedIn(project: string, base: string, tree: string): Promise<string[]> {
   const lines = (await git(project, ['diff-tree', '-r', '-z', base, tree])).split('\0');
   return lines.flatMap((line, index) => (/^:\d+ 160000 /.test(line) ? [lines[index + 1] ?? ''] : []));
-}
-
-/** Returns the submodules of a commit that contain uncommitted files. A new checkout leaves submodules empty. */
-async function submodulesChangedIn({ project, root }: ItemTree, base: string): Promise<string[]> {
-  const listed = (await git(project, ['ls-tree', '-r', '-z', base])).split('\0');
-  const paths = listed.flatMap((line) => /^160000 .*?\t(.*)$/s.exec(line)?.slice(1) ?? []);
-  const changed: string[] = [];
-  for (const path of paths) if (await isChangedSubmodule(project, join(root, path))) changed.push(path);
-  return changed;
-}
-
-async function isChangedSubmodule(project: string, folder: string): Promise<boolean> {
-  if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return false;
-  if (readdirSync(folder).length === 0) return false;
-  const link = join(folder, '.git');
-  const isLink = lstatSync(link, { throwIfNoEntry: false })?.isFile() === true;
-  const [, place] = /^gitdir: (.+)$/m.exec(isLink ? readFileSync(link, 'utf8') : '') ?? [];
-  const own = realpathSync(await git(project, ['rev-parse', '--path-format=absolute', '--git-common-dir']));
-  // The settings of a repository that an agent made could have git run anything.
-  const isOwn =
-    place !== undefined && existsSync(resolve(folder, place)) && isWithin(own, realpathSync(resolve(folder, place)));
-  return !isOwn || (await git(folder, ['status', '--porcelain', '--untracked-files=all'])) !== '';
 }
 
 /** Checks that a checkout is one, because git would otherwise take the project around it. */
@@ -168,8 +149,9 @@ export async function keepOnBranch(
   wanted: string,
 ): Promise<{ branch: string; isNew: boolean }> {
   const tree = await git(project, ['rev-parse', `${commit}^{tree}`]);
+  const name = (await isTaken(project, dirname(wanted))) ? wanted.replaceAll('/', '-') : wanted;
   for (let number = 1; ; number += 1) {
-    const branch = number === 1 ? wanted : `${wanted}-${number}`;
+    const branch = number === 1 ? name : `${name}-${number}`;
     const ref = `refs/heads/${branch}`;
     const kept = await git(project, ['rev-parse', '--verify', '--quiet', `${ref}^{tree}`]).catch(() => null);
     if (kept === tree) return { branch, isNew: false };
@@ -177,6 +159,13 @@ export async function keepOnBranch(
     await git(project, ['update-ref', ref, commit]);
     return { branch, isNew: true };
   }
+}
+
+/** Whether a branch has the name of a folder of branches, or of one above it. Then the folder can hold none. */
+async function isTaken(project: string, folder: string): Promise<boolean> {
+  const names = folder.split('/').map((_, index, all) => `refs/heads/${all.slice(0, index + 1).join('/')}`);
+  const branches = (await git(project, ['for-each-ref', '--format=%(refname)', ...names])).split('\n');
+  return names.some((name) => branches.includes(name));
 }
 
 /**
@@ -200,8 +189,11 @@ export async function mergeWork(project: string, { base, commit }: Work, backlog
       const merged = await git(root, [...options, ...command], {}, { fine: [1] });
       const [tree = '', ...rest] = merged.split('\0');
       const conflicts = rest.slice(0, Math.max(0, rest.indexOf('')));
+      const hidden = new Set(await hiddenIn(root, env));
+      const unseen = (await changedNames(root, ours, tree)).filter((name) => hidden.has(name));
       const covered = await coveredFiles(root, { ours, merged: tree }, env);
-      if (conflicts.length > 0 || covered.length > 0) return [...conflicts, ...covered];
+      const all = new Set([...conflicts, ...unseen, ...covered]);
+      if (all.size > 0) return [...all];
       // Refuses to write a file that changed since the snapshot.
       await git(root, ['read-tree', '-m', '-u', ours, tree], env);
       return [];

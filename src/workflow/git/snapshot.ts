@@ -27,6 +27,20 @@ export async function treeOf(folder: string, env: { GIT_INDEX_FILE: string }): P
   return git(folder, ['write-tree'], env);
 }
 
+/** Returns the changed files, below the root, that an index does not take, since a sparse checkout does not hold them. */
+export async function leftOut(root: string, env: { GIT_INDEX_FILE: string }): Promise<string[]> {
+  const isSparse = await git(root, ['config', '--type=bool', '--default=false', 'core.sparseCheckout']);
+  if (isSparse !== 'true') return [];
+  const names = await git(root, ['diff-files', '--name-only', '--ignore-submodules', '-z', '--', ':/', temporary], env);
+  return names.split('\0').filter((name) => name !== '');
+}
+
+/** Returns the files that git writes no changes of: they are outside of a sparse checkout, or marked by a user. */
+export async function hiddenIn(root: string, env: { GIT_INDEX_FILE: string }): Promise<string[]> {
+  const names = (await git(root, ['ls-files', '-v', '-z'], env)).split('\0');
+  return names.flatMap((name) => (/^s /i.test(name) ? [name.slice(2)] : []));
+}
+
 /** Returns the files that differ between two states of a repository, as paths below `folder`. */
 export async function changedBetween(folder: string, before: Snapshot, after: Snapshot): Promise<string[]> {
   const own = realpathSync(folder);

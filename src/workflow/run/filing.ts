@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import type { CreatedItem, FilingOutcome, WorkItemDraft, WorkOutcome, WorkPhase } from '../../../machines/index.ts';
 import { messageOf } from '../../errors.ts';
 import { listed } from '../../text.ts';
-import { type BacklogItem, idOf, idPattern } from '../backlog/backlog.ts';
+import { type BacklogItem, folderOf, idOf, idPattern } from '../backlog/backlog.ts';
 import { exactObject } from '../backlog/exact-json.ts';
 import { foldersIn, remember, textToChange, writeAtomically } from '../backlog/files.ts';
 import { layouts, restingFolders } from '../backlog/item-kinds.ts';
@@ -24,22 +24,25 @@ import { capture } from './ending/capture.ts';
  */
 export function archiveItem(backlog: string, folder: string, changed: readonly string[]): Promise<FilingOutcome> {
   return whileLocked(backlog, async () => {
-    const target = `completed/${basename(folder)}`;
+    const id = idOf(basename(folder));
+    // Its agent may have renamed it, or put it away.
+    const place = existsSync(join(backlog, folder)) ? folder : (folderOf(backlog, id) ?? folder);
+    const isResting = restingFolders.some((one) => place.startsWith(`${one}/`));
+    const target = isResting ? place : `completed/${basename(place)}`;
     checkInside(backlog, 'completed');
-    const isThere = folder !== target && existsSync(join(backlog, folder));
+    const isThere = place !== target && existsSync(join(backlog, place));
     const isAway = existsSync(join(backlog, target));
     if (isThere === isAway) {
-      const message = isThere ? `${target} and ${folder} both exist` : `${folder} is gone`;
+      const message = isThere ? `${target} and ${place} both exist` : `${folder} is gone`;
       return { ok: false, message };
     }
     const reports = layouts.map(({ reportFile }) => `${target}/${reportFile}`);
     if (isThere) {
       mkdirSync(join(backlog, 'completed'), { recursive: true });
-      renameSync(join(backlog, folder), join(backlog, target));
+      renameSync(join(backlog, place), join(backlog, target));
     }
     const changes = [...reports, ...layouts.map(({ summaryFile }) => summaryFile)];
     let undo = () => {};
-    const id = idOf(basename(folder));
     let problem: string;
     try {
       undo = remember(changes.map((name) => join(backlog, name)));
@@ -51,7 +54,7 @@ export function archiveItem(backlog: string, folder: string, changed: readonly s
       const isListed =
         layout !== undefined && updateSummary(backlog, layout, id, { status: 'completed', folder: target });
       const before = layout === undefined ? folder : `${layout.folder}/${basename(folder)}`;
-      const paths = [...new Set([before, target, ...(isListed ? [layout.summaryFile] : []), ...changed])];
+      const paths = [...new Set([before, place, target, ...(isListed ? [layout.summaryFile] : []), ...changed])];
       const commit = await autoCommit(backlog, paths, `Complete ${id}`);
       if (commit === null || commit.ok) return { ok: true, created: [] };
       problem = `committed: ${commit.message}`;
@@ -69,7 +72,7 @@ export function archiveItem(backlog: string, folder: string, changed: readonly s
     };
     await putBack(undo, 'Its report or the summary could not be restored');
     if (isThere)
-      await putBack(() => renameSync(join(backlog, target), join(backlog, folder)), `It is still in ${target}`);
+      await putBack(() => renameSync(join(backlog, target), join(backlog, place)), `It is still in ${target}`);
     const left = changed.length === 0 ? '' : ` What was changed is left as it is: ${listed(changed)}.`;
     return { ok: false, message: `${id} is done, but could not be ${problem}.${left}${more.join('')}` };
   });

@@ -182,9 +182,11 @@ export class ItemEffects {
     const merge = await this.places.merge(id, folder).catch((error) => ({ problem: messageOf(error) }));
     if (merge !== null && 'problem' in merge) return { ok: false, conflict: `Not merged: ${merge.problem}.` };
     if (merge !== null && 'conflicts' in merge) {
-      const kept = await this.places.keep(id, run);
-      const conflict = `Merge conflict in ${listed(merge.conflicts)}; the work is on the branch ${kept?.branch}.`;
-      return { ok: false, conflict };
+      const where = await this.places.keep(id, run).then(
+        (kept) => `the work is on the branch ${kept?.branch}`,
+        (error) => `no branch can keep the work: ${messageOf(error)}`,
+      );
+      return { ok: false, conflict: `Merge conflict in ${listed(merge.conflicts)}; ${where}.` };
     }
     if (merge === null && concurrency > 1 && !folder.startsWith('completed/'))
       return { ok: false, message: `the work tree of ${id} is gone` };

@@ -64,7 +64,7 @@ export function itemFacts(
     createdAt: said('created_date', 'created_at', 'created', 'reported_date', 'date', 'created date', 'reported'),
     description: firstText([report.description]) ?? prompt.description,
     dependsOn: [
-      ...[report.dependencies, report.depends_on, report.depends, report.blocked_by].flatMap(idsIn),
+      ...[report.dependencies, report.depends_on, report.depends].flatMap(idsIn),
       ...fieldsOf(prompt, ['depends', 'depends on', 'dependencies', 'dependency', 'blocked by']).flatMap(idsIn),
     ],
     blocks: [...idsIn(report.blocking_items), ...idsIn(report.blocks), ...idsIn(prompt.fields.get('blocks'))],

@@ -1,8 +1,13 @@
-import { basename } from 'node:path';
+import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { messageOf } from '../../../errors.ts';
 import { listed } from '../../../text.ts';
 import { stateFile } from '../../backlog/state-file.ts';
 import { changedBetween, type Snapshot, snapshot } from '../../git/snapshot.ts';
+import { changedSubmodules } from '../../git/submodules.ts';
+
+/** The state of a work tree, and its submodules with uncommitted files, which the tree does not hold. */
+type State = Snapshot & { submodules: string[] };
 
 /** Tells what the work on an item changes in the repository around a folder. */
 export class WorkTree {
@@ -16,9 +21,11 @@ export class WorkTree {
   }
 
   /** Returns the state before some work; null without a repository. */
-  async before(): Promise<Snapshot | null> {
+  async before(): Promise<State | null> {
     try {
-      return await snapshot(this.folder);
+      const state = await snapshot(this.folder);
+      const hasSome = state !== null && existsSync(join(state.root, '.gitmodules'));
+      return state && { ...state, submodules: hasSome ? await changedSubmodules(state.root, state.root, 'HEAD') : [] };
     } catch (error) {
       this.warn(`${unknown}: ${messageOf(error)}`);
       return null;
@@ -26,10 +33,12 @@ export class WorkTree {
   }
 
   /** Returns the files that changed since, without those that a run writes about itself; null if that is not known. */
-  async since(before: Snapshot | null): Promise<string[] | null> {
+  async since(before: State | null): Promise<string[] | null> {
     if (before === null) return null;
     const after = await this.before();
     const changed = after === null ? null : await this.between(before, after);
+    const submodules = after?.submodules.filter((name) => !before.submodules.includes(name)) ?? [];
+    if (submodules.length > 0) this.warn(`Changes in these submodules are not committed: ${listed(submodules)}`);
     return changed?.filter((path) => !path.startsWith('agent_runs/') && !basename(path).startsWith(stateFile)) ?? null;
   }
 
