@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { systemClock } from '../../src/host/clock.ts';
-import { defineAgent, restTool } from '../../src/index.ts';
+import { type Agent, defineAgent, restTool } from '../../src/index.ts';
 import { byteLength, bytesOf, textOf, toBase64 } from '../../src/platform/bytes.ts';
 import { builtin, environment, isInstalled, onNode, required } from '../../src/platform/node.ts';
 import { oneAtATime } from '../../src/platform/one-at-a-time.ts';
@@ -111,23 +111,29 @@ describe('what a runtime has', () => {
     });
   });
 
-  it('is missing elsewhere: an MCP server is not opened, and a REST tool sends nothing', async () => {
+  it('is missing elsewhere: an MCP server is not opened, a REST tool sends nothing, and other tools are there', async () => {
     const ask = restTool({ method: 'GET', url: 'http://127.0.0.1:9/', allowPrivate: true, input: z.object({}) });
     const mcpServers = { docs: { command: 'no-such-command-anywhere' } };
     const agent = defineAgent({ name: 'a', models: [rehearsalModel([])], mcpServers });
     const { observer } = watched();
-    const tools = new SessionTools({ agent, catalog: {} as never, observer, clock: systemClock, subAgents: null });
+    const catalog = { show: async () => {} } as never;
+    const opened = (mcpServers: Agent['mcpServers']) => {
+      const own = { agent: { ...agent, mcpServers }, catalog, observer, clock: systemClock, subAgents: null };
+      return new SessionTools(own).open(1_000, new AbortController().signal);
+    };
     const { execute } = ask as unknown as { execute(input: object, run: object): Promise<void> };
     vi.stubGlobal('process', undefined);
-    const missing = tools.open(1_000, new AbortController().signal);
+    const missing = opened(agent.mcpServers);
+    const others = opened({});
     const refused = execute({}, {}).catch((error: unknown) => error);
-    const told = await Promise.all([missing, refused]).finally(() => vi.unstubAllGlobals());
+    const told = await Promise.all([missing, refused, others]).finally(() => vi.unstubAllGlobals());
     expect(told).toEqual([
       'An MCP server needs Node.js, Bun or Deno; this runtime has no file system.',
       expect.objectContaining({
         code: 'unsupported_runtime',
         message: 'A REST tool needs Node.js, Bun or Deno; this runtime has no file system.',
       }),
+      null,
     ]);
   });
 });

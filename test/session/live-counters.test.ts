@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { defineAgent, startSession } from '../../src/index.ts';
+import { defineAgent, runSession, startSession } from '../../src/index.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
-import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
+import { assertInvariants, manualClock, rehearsalModel } from '../../src/testing/index.ts';
 import { until } from '../support/journaled.ts';
 import { report } from '../support/session.ts';
 
@@ -46,4 +46,27 @@ it('S-4: the counters are a copy: what is written in them changes nothing', asyn
   assertInvariants(result);
   expect(result.counters).toMatchObject({ requests: 2, tree: { requests: 4 } });
   expect(session.counters).toEqual(result.counters);
+});
+
+it('S-6: what a tool reports has the time at which it did, by the clock of its session', async () => {
+  const clock = manualClock({ start: 5_000 });
+  const times: [string, number][] = [];
+  async function* work() {
+    clock.advance(7);
+    yield 'half way';
+  }
+  const result = await runSession(
+    defineAgent({
+      name: 'timed',
+      models: [rehearsalModel([{ calls: [{ name: 'work' }] }, report()])],
+      tools: { work },
+    }),
+    {
+      ...{ prompt: 'Go.', clock, logger: false },
+      onEvent: ({ type, at }) => void times.push([type, at]),
+    },
+  );
+  expect(result.success).toBe(true);
+  const at = (wanted: string) => times.find(([type]) => type === wanted)?.[1];
+  expect([at('tool.started'), at('tool.progressed'), at('tool.answered')]).toEqual([5_000, 5_007, 5_007]);
 });

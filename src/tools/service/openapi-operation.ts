@@ -121,7 +121,7 @@ function callOf(
     ),
   );
   const headers: Record<string, string> = { accept: 'application/json, */*;q=0.8' };
-  const query: string[] = [url.search.slice(1)];
+  const query: string[] = [url.search];
   const cookies: string[] = [];
   for (const [parameter, value] of written) {
     if (parameter.in === 'query') query.push(...queryPieces(parameter, value));

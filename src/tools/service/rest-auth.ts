@@ -21,7 +21,7 @@ export function authorize(auth: RestAuth | undefined, url: URL, headers: Record<
 /** Adds a key to a query, whose other parts stay as they are written. */
 function addKey(url: URL, name: string, key: string): void {
   if (url.searchParams.has(name)) url.searchParams.set(name, key);
-  else url.search = [url.search.slice(1), String(new URLSearchParams({ [name]: key }))].filter(Boolean).join('&');
+  else url.search = [url.search, String(new URLSearchParams({ [name]: key }))].filter(Boolean).join('&');
 }
 
 function basicOf({ username, password }: { username: string; password: string }): string {

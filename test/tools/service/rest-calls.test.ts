@@ -1,3 +1,4 @@
+import { asSchema, type FlexibleSchema, lazySchema, zodSchema } from '@ai-sdk/provider-utils';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import type { RestToolOptions } from '../../../src/index.ts';
@@ -130,6 +131,14 @@ describe('REST tools: what is sent', () => {
     await using server = await service((_, response) => response.end());
     await made({ method: 'POST', url: server.url, body: () => body }).execute({});
     expect(server.received[0]?.body).toBe(JSON.stringify(body));
+  });
+
+  it('a schema that is made at its first use is one, too', async () => {
+    await using server = await service((_, response) => response.end());
+    const input = lazySchema(() => zodSchema(z.object({ a: z.string() })));
+    const made = restTool(options({ url: `${server.url}/{a}`, input: input as never }));
+    const tool = made as unknown as { inputSchema: FlexibleSchema<unknown> };
+    expect(asSchema(tool.inputSchema).jsonSchema).toMatchObject({ required: ['a'] });
   });
 
   it('a header that is no text is refused', async () => {
