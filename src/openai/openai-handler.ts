@@ -5,12 +5,12 @@ import { type Agent, isAgent } from '../agent/definition.ts';
 import { secretsOf } from '../agent/secrets.ts';
 import { aFunction, count } from '../agent/shapes.ts';
 import { expected, PawlError } from '../errors.ts';
-import { systemClock } from '../host/clock.ts';
 import type { Metadata } from '../journal/journal.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { randomId } from '../platform/random-id.ts';
 import { answerFor, givenBy, isResponse, ownCopy, ServerFault } from '../serve/given.ts';
 import { jsonBody, UnusableBody } from '../serve/json-body.ts';
+import { keptOpen } from '../serve/kept-open.ts';
 import { type ServedSessions, Sessions, TooManySessions } from '../serve/sessions.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
@@ -41,9 +41,6 @@ export const openaiOptionsShape = {
 
 /** A handler, and the end of the sessions that it started. */
 export type OpenaiHandler = ((request: Request) => Promise<Response>) & { ended(): Promise<void> };
-
-/** Ms between two comments that keep a quiet stream open. */
-const quietMs = 15_000;
 
 /**
  * Returns a handler that speaks OpenAI's chat completions, for any server that speaks `Request` and `Response`:
@@ -179,7 +176,6 @@ function streamed(
   vanish: () => void,
 ): Response {
   const encoder = new TextEncoder();
-  let silence = () => {};
   let isOpen = true;
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {
@@ -190,11 +186,6 @@ function streamed(
       const sendData = (data: object | null) => {
         if (data !== null) send(`data: ${JSON.stringify(data)}\n\n`);
       };
-      const comment = () => {
-        send(': working\n\n');
-        silence = systemClock.alarm(quietMs, comment);
-      };
-      silence = systemClock.alarm(quietMs, comment);
       sendData(completion.begin());
       let hasEnded = false;
       heard.push((event) => {
@@ -202,7 +193,6 @@ function streamed(
       });
       const finish = (ended: SessionResult) => {
         hasEnded = true;
-        silence();
         for (const piece of ended.success ? completion.end(ended, includeUsage) : [failure(ended)]) sendData(piece);
         send('data: [DONE]\n\n');
         if (isOpen) controller.close();
@@ -212,11 +202,10 @@ function streamed(
     },
     cancel: () => {
       isOpen = false;
-      silence();
       vanish();
     },
   });
-  return new Response(body, {
+  return new Response(keptOpen(body), {
     headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' },
   });
 }

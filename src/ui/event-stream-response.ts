@@ -1,3 +1,4 @@
+import { keptOpen } from '../serve/kept-open.ts';
 import { checkFollowed, checkPosition, type Followed, responseOf, type UIStreamOptions } from './ui-message-stream.ts';
 
 /**
@@ -33,7 +34,7 @@ export function toEventStreamResponse(
     own.set('cache-control', 'no-cache');
     // A proxy that buffers would hold the events back.
     own.set('x-accel-buffering', 'no');
-    return new Response(body, { ...init, headers: own });
+    return new Response(keptOpen(body), { ...init, headers: own });
   });
 }
 

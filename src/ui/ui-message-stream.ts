@@ -6,6 +6,7 @@ import { expected, PawlError, reasonOf } from '../errors.ts';
 import { eventLoopTurn } from '../host/clock.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { lazily } from '../schema/lazily.ts';
+import { keptOpen } from '../serve/kept-open.ts';
 import type { Session } from '../session/session.ts';
 import { type CallReference, waitingOutput } from './call-reference.ts';
 import { Pause } from './pause.ts';
@@ -90,7 +91,10 @@ export function toUIMessageStreamResponse<Report>(
   const { from, decided, ...init } = options;
   const position = { ...(from !== undefined && { from }), ...(decided !== undefined && { decided }) };
   const stream = toUIMessageStream(session, position);
-  return responseOf(() => createUIMessageStreamResponse({ ...init, stream }));
+  return responseOf(() => {
+    const response = createUIMessageStreamResponse({ ...init, stream });
+    return response.body === null ? response : new Response(keptOpen(response.body), response);
+  });
 }
 
 /** Takes in the events up to `from`, and from there on yields what they add to the message. */
