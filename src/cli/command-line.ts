@@ -161,6 +161,8 @@ export function readFlags(argv: readonly string[]): {
   }
   if (given.has('port') && !given.has('inspect') && command !== 'inspect')
     throw new UsageError('--port is the port of a page: pass --inspect, too.');
+  if (given.has('init') && [...given.keys()].some((name) => name !== 'init' && name !== 'help'))
+    throw new UsageError('--init takes no other option.');
   const flags = Object.fromEntries(rows.map(([key, one]) => [key, one.parse(given.get(one.name), `--${one.name}`)]));
   return { command, rest, flags: flags as Flags, help: given.has('help'), version: given.has('version') };
 }

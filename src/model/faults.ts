@@ -46,13 +46,13 @@ function kindOf(error: unknown, status: number | null): FaultKind {
     return 'invalid_request';
   }
   if (EmptyResponseBodyError.isInstance(error)) return 'network';
-  const body = bodyOf(error);
-  const codes = codesOf(body);
-  const words = wordsOf(error, body);
+  const parts = partsOf(error);
+  const codes = codesOf(parts);
+  const words = wordsOf(error, parts);
   if (status !== null && status >= 300) return kindByStatus(status, codes, words);
   const named = kindByName(codes === '' ? words : codes);
   if (named !== null) return named;
-  const stated = statusIn(body);
+  const stated = statusIn(parts);
   if (stated !== null) return kindByStatus(stated, codes, words);
   if (isTimeout(error)) return 'timeout';
   if (isNetworkError(error)) return 'network';
@@ -106,26 +106,49 @@ function kindByName(words: string): FaultKind | null {
   return names.find(([pattern]) => pattern.test(words))?.[1] ?? null;
 }
 
-/** Returns the fields in which a provider describes an error; none if it sent no such object. */
-function bodyOf(error: unknown): Record<string, unknown> {
+/** Wrappers of an error that are looked into: `[{ "error": { … } }]`, `{ "error": { "error": { … } } }`. */
+const mostWrappers = 4;
+
+/** Returns what describes an error within a body: its fields, or its text. */
+function errorIn(body: unknown, left = mostWrappers): unknown {
+  const inner = Array.isArray(body) ? body[0] : fieldIn(body, ['error', 'errors', 'detail']);
+  // FastAPI lists the fields of a request that it refuses, with what they held.
+  const isOther = typeof inner !== 'object' || inner === null || 'loc' in inner;
+  return isOther || left === 0 ? body : errorIn(inner, left - 1);
+}
+
+function fieldIn(body: unknown, names: readonly string[]): unknown {
+  if (typeof body !== 'object' || body === null) return undefined;
+  const fields = Object.entries(body).filter(([name, value]) => names.includes(name) && Object(value) === value);
+  return fields[0]?.[1];
+}
+
+/** Returns what describes an error: that of the provider, and what a gateway passes on of another's. */
+function partsOf(error: unknown): Record<string, unknown>[] {
   let body: unknown = error;
   if (error instanceof Error) body = APICallError.isInstance(error) ? parsed(error.responseBody ?? '') : error.cause;
-  if (typeof body !== 'object' || body === null) return {};
-  return { ...('error' in body && typeof body.error === 'object' && body.error !== null ? body.error : body) };
+  const own = errorIn(body);
+  const inner = [fieldIn(own, ['innererror', 'inner_error'])];
+  const raw = Object(fieldIn(own, ['metadata'])).raw;
+  if (typeof raw === 'string') inner.push(errorIn(parsed(raw) ?? { message: raw }));
+  return [own, ...inner].flatMap((one) => (typeof one === 'object' && one !== null ? [{ ...one }] : []));
 }
 
 /** Returns the `code`, `type` and `status` that are texts; empty if there are none. */
-function codesOf(body: Record<string, unknown>): string {
-  const found = Object.entries(body).flatMap(([name, value]) =>
-    ['code', 'type', 'status'].includes(name) && typeof value === 'string' ? [value] : [],
-  );
-  return found.join(' ').toLowerCase();
+function codesOf(parts: readonly Record<string, unknown>[]): string {
+  const found = parts.flatMap(({ code, type, status }) => [code, type, status]);
+  return found
+    .filter((one) => typeof one === 'string')
+    .join(' ')
+    .trim()
+    .toLowerCase();
 }
 
-/** Returns the HTTP status that gateways send as the `code` of an error in a stream; null if it is none. */
-function statusIn({ code }: Record<string, unknown>): number | null {
-  const status = typeof code === 'string' ? Number(code) : code;
-  return typeof status === 'number' && status >= 400 && status < 600 ? status : null;
+/** Returns the HTTP status that gateways send as the `code` of an error in a stream; null if that is no error status. */
+function statusIn([own]: readonly Record<string, unknown>[]): number | null {
+  const status = typeof own?.code === 'string' ? Number(own.code) : own?.code;
+  // 499 says that a connection was closed.
+  return typeof status === 'number' && status >= 400 && status < 600 && status !== 499 ? status : null;
 }
 
 function parsed(text: string): unknown {
@@ -136,13 +159,17 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Returns what the provider says about the error, in lower case. Fields may quote the prompt, and a success the model. */
-function wordsOf(error: unknown, body: Record<string, unknown>): string {
+/** Returns what is said about the error, in lower case. Other fields may quote the prompt, and a success the model. */
+function wordsOf(error: unknown, parts: readonly Record<string, unknown>[]): string {
   if (APICallError.isInstance(error)) {
     const { statusCode = 0, responseBody = '' } = error;
-    const said = [body.message, body.error, body.detail].find((one) => typeof one === 'string');
-    const isText = statusCode >= 300 && parsed(responseBody) === null;
-    return String(said ?? (isText ? responseBody.slice(0, 10_000) : '')).toLowerCase();
+    const body = parsed(responseBody);
+    const said = parts.flatMap(({ message, error: text, detail }) => [message, text, detail]);
+    if (statusCode >= 300 && (body === null || typeof body === 'string')) said.push(responseBody.slice(0, 10_000));
+    return said
+      .filter((one) => typeof one === 'string')
+      .join(' ')
+      .toLowerCase();
   }
   return error instanceof Error ? '' : describe(error).toLowerCase();
 }

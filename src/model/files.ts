@@ -1,7 +1,7 @@
 import { InvalidPromptError, type LanguageModelV4 } from '@ai-sdk/provider';
 import type { FilePart, Message, TextPart } from '../../machines/index.ts';
 import { messageOf } from '../errors.ts';
-import { toBase64 } from '../platform/bytes.ts';
+import { bytesOf, textOf, toBase64 } from '../platform/bytes.ts';
 import { onNode } from '../platform/node.ts';
 import { ToolError } from '../tools/result.ts';
 import { ConnectionError, type HttpPolicy, shownUrl } from '../tools/service/http-policy.ts';
@@ -163,23 +163,44 @@ function isDataUrl(url: string): boolean {
   return /^data:/i.test(url);
 }
 
-/** Splits a `data:` URL into its media type and base64; null for any other. Throws if it has no comma. */
+/** Splits a `data:` URL into its media type and base64; null for any other. Throws if it is malformed. */
 function splitDataUrl(url: string): Downloaded | null {
   if (!isDataUrl(url)) return null;
+  const malformed = (why: string) => unusable(url, `The data: URL ${url.slice(0, 60)} is malformed: ${why}`);
   const comma = url.indexOf(',');
-  if (comma === -1) throw unusable(url, `The data: URL ${url.slice(0, 60)} is malformed: it has no comma`);
-  const [type = '', ...parameters] = url.slice('data:'.length, comma).split(';');
-  const binary = unescaped(url.slice(comma + 1));
-  const isBase64 = parameters.at(-1)?.trim().toLowerCase() === 'base64';
-  const bytes = () => Uint8Array.from(binary, (byte) => byte.charCodeAt(0));
-  const data = isBase64 ? binary.replaceAll(/\s/g, '') : toBase64(bytes());
-  return { mediaType: type === '' ? 'text/plain' : type, data };
+  if (comma === -1) throw malformed('it has no comma');
+  const [type = '', ...parameters] = url
+    .slice('data:'.length, comma)
+    .split(';')
+    .map((one) => one.trim());
+  const mediaType = type === '' ? 'text/plain' : type;
+  const bytes = unescaped(url.slice(comma + 1));
+  if (parameters.at(-1)?.toLowerCase() !== 'base64') return { mediaType, data: toBase64(bytes) };
+  const data = textOf(bytes).replaceAll(/\s/g, '');
+  if (!/^[\w+/-]*={0,2}$/.test(data)) throw malformed('it is not base64');
+  return { mediaType, data };
 }
 
-/** Returns the bytes that a part of a URL stands for, as characters. As in browsers, a `%` without digits is one. */
-function unescaped(text: string): string {
-  const ascii = text.toWellFormed().replaceAll(/[^ -~]+/g, encodeURIComponent);
-  return ascii.replaceAll(/%([\da-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
+/** Returns the bytes that a part of a URL stands for. As in browsers, a `%` without digits is one. */
+function unescaped(text: string): Uint8Array {
+  const bytes = bytesOf(text);
+  if (!text.includes('%')) return bytes;
+  let length = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const [high, low] = bytes[at] === percent ? [digitOf(bytes[at + 1]), digitOf(bytes[at + 2])] : [-1, -1];
+    const isEscape = high !== -1 && low !== -1;
+    bytes[length] = isEscape ? 16 * high + low : (bytes[at] ?? 0);
+    length += 1;
+    if (isEscape) at += 2;
+  }
+  return bytes.subarray(0, length);
+}
+
+const percent = 0x25;
+
+/** Returns what a byte means as a hexadecimal digit; -1 if it is none. */
+function digitOf(byte = 0): number {
+  return '0123456789abcdef'.indexOf(String.fromCharCode(byte).toLowerCase());
 }
 
 /** Whether a model fetches a URL itself: its media type and address match what it names. */

@@ -171,11 +171,12 @@ function resultOf({ success, report, slugs }: SessionResult): CallToolResult {
 
 /** A file of a report, as MCP holds it. */
 function fileOf({ mediaType, data, filename }: FilePart, index: number): CallToolResult['content'][number] {
-  const name = filename ?? `file ${index + 1}`;
-  if (data.type === 'url') return { type: 'resource_link', uri: data.url, name, mimeType: mediaType };
-  const uri = `report:///${encodeURIComponent(name)}`;
-  if (data.type === 'text') return { type: 'resource', resource: { uri, mimeType: mediaType, text: data.text } };
-  const [kind] = mediaType.split('/');
-  if (kind === 'image' || kind === 'audio') return { type: kind, data: data.data, mimeType: mediaType };
-  return { type: 'resource', resource: { uri, mimeType: mediaType, blob: data.data } };
+  const name = (filename ?? `file ${index + 1}`).toWellFormed();
+  const mimeType = mediaType.toLowerCase();
+  if (data.type === 'url') return { type: 'resource_link', uri: data.url, name, mimeType };
+  const uri = `report:///${index + 1}/${encodeURIComponent(name)}`;
+  if (data.type === 'text') return { type: 'resource', resource: { uri, mimeType, text: data.text } };
+  const [kind] = mimeType.split('/');
+  if (kind === 'image' || kind === 'audio') return { type: kind, data: data.data, mimeType };
+  return { type: 'resource', resource: { uri, mimeType, blob: data.data } };
 }

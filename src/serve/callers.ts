@@ -23,7 +23,7 @@ function checkPlace(
   { hosts, origins }: CallerOptions,
   isLoopback: boolean,
 ): void {
-  // The case of hosts means nothing.
+  // Host names are case-insensitive.
   const host = (headers.host ?? '').toLowerCase();
   const origin = headers.origin?.toLowerCase();
   const ofAnyPort = host.replace(/:\d+$/, '');
@@ -109,7 +109,7 @@ export async function listening(
   }).catch((error) => {
     throw new PawlError('invalid_options', `${expected('port', port, 'a free port')} ${messageOf(error)}`);
   });
-  // Without a listener, such as for too many open files, the process would die of them.
+  // Without a listener, such an error, as for too many open files, would end the process.
   http.on('error', (error) => {
     const line = { event: 'server.failed', error: stackOf(error) };
     loggerOf(logger).error(line, 'a server could not accept a connection');

@@ -24,7 +24,7 @@ export type HttpOptions = CallerOptions & {
   disconnectGraceMs?: number;
 };
 
-const theOrigin = 'an origin, such as "https://app.example.com"';
+const theOrigin = 'an origin as browsers send it, such as "https://app.example.com"';
 const anOrigin = z.string({ error: theOrigin }).refine(isOrigin, { error: theOrigin });
 const aToken = 'a token of at least 16 characters';
 export const callerSchema = lazily(() =>
@@ -41,7 +41,7 @@ export const httpSchema = lazily(() => callerSchema().extend({ disconnectGraceMs
 /** Browsers write an origin in one way, which none with a path or a usual port ever equals. */
 function isOrigin(text: string): boolean {
   if (/^https?:/i.test(text)) return URL.canParse(text) && new URL(text).origin === text.toLowerCase();
-  return /^(null|[a-z][a-z\d+.-]*:\/\/[^/?#\s]+)$/i.test(text);
+  return /^(null|[a-z][a-z\d+.-]*:\/\/[^/?#\s]*)$/i.test(text);
 }
 
 const loopback = ['127.0.0.1', '::1', 'localhost'];

@@ -10,9 +10,9 @@ import {
   TypeValidationError,
   UnsupportedFunctionalityError,
 } from '@ai-sdk/provider';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { FaultKind } from '../../machines/index.ts';
-import { classifyFault, retryAfterMs, timeoutFault } from '../../src/model/faults.ts';
+import { classifyFault, timeoutFault } from '../../src/model/faults.ts';
 
 const call = (statusCode: number | undefined, body?: unknown, more: object = {}) =>
   new APICallError({
@@ -168,6 +168,28 @@ describe('P-1: the kind of a fault', () => {
     expect(kindOf(call(422, { detail: 'content_filter' }))).toBe('content_filter');
   });
 
+  const policy = { code: 'ResponsibleAIPolicyViolation' };
+  const low = 'Your credit balance is too low';
+  it.each<[string, unknown, FaultKind]>([
+    ['Azure', { error: { code: null, innererror: policy } }, 'content_filter'],
+    ['Azure, another version', { error: { code: '', message: 'no', inner_error: policy } }, 'content_filter'],
+    ['a gateway', { error: { code: 400, metadata: { raw: '{"error":{"code":"content_filter"}}' } } }, 'content_filter'],
+    ['a gateway, in words', { error: { code: 400, metadata: { raw: low } } }, 'quota'],
+    ['Gemini', [{ error: { code: 400, status: 'QUOTA_EXCEEDED' } }], 'quota'],
+    ['a list of errors', { errors: [{ code: 'content_filter' }, { code: 'insufficient_quota' }] }, 'content_filter'],
+    ['an error in an error', { error: { error: { message: low } } }, 'quota'],
+    ['a detail', { detail: { error: { code: 'content_policy_violation' } } }, 'content_filter'],
+    ['a text as JSON', '"content_filter"', 'content_filter'],
+    ['too many wrappers', [[[[[[{ code: 'content_filter' }]]]]]], 'invalid_request'],
+    ['nothing', { error: {} }, 'invalid_request'],
+    ['an empty list', [], 'invalid_request'],
+    ['fields that are refused', { detail: [{ loc: ['body'], type: 'content_filter' }] }, 'invalid_request'],
+  ])('the error of %s is found', (_, body, kind) => expect(kindOf(call(400, body))).toBe(kind));
+
+  it('a connection that a gateway says was closed is a fault of the server', () => {
+    expect(kindOf({ error: { code: 499, message: 'cancelled' } })).toBe('server');
+  });
+
   it.each<[string, unknown, FaultKind]>([
     ['a missing key', new LoadAPIKeyError({ message: 'm' }), 'unavailable'],
     ['a missing setting', new LoadSettingError({ message: 'm' }), 'unavailable'],
@@ -243,54 +265,5 @@ describe('what a fault says', () => {
     expect(classifyFault(new Error('no planted-3f9c'), 0, ['planted-3f9c']).message).toBe('no [redacted]');
     expect(classifyFault(new Error('ä'.repeat(2_000)), 0).message).toBe('ä'.repeat(1_000));
     expect(timeoutFault('slow')).toEqual({ kind: 'timeout', message: 'slow', status: null, retryAfterMs: null });
-  });
-});
-
-describe('P-3: Retry-After', () => {
-  const now = Date.UTC(2026, 0, 1);
-  const year = 365 * 24 * 3_600_000;
-  it.each<[Record<string, string>, number | null]>([
-    [{}, null],
-    [{ 'retry-after': '' }, null],
-    [{ 'retry-after': '2' }, 2_000],
-    [{ 'Retry-After': ' 2 ' }, 2_000],
-    [{ 'retry-after': '0' }, 0],
-    [{ 'retry-after': '0.0001' }, 1],
-    [{ 'retry-after': '1.5' }, 1_500],
-    [{ 'retry-after': '3, 3' }, 3_000],
-    [{ 'retry-after': '3 , 9' }, 3_000],
-    [{ 'retry-after': '3 soon' }, null],
-    [{ 'retry-after': '10:30' }, null],
-    [{ 'retry-after': '2027-01-01' }, null],
-    [{ 'retry-after': 'x 3' }, null],
-    [{ 'retry-after': '99999999999' }, year],
-    [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:07 GMT' }, 7_000],
-    [{ 'retry-after': 'Wed, 31 Dec 2025 23:59:00 GMT' }, 0],
-    [{ 'retry-after': 'Thu, 01 Jan 2099 00:00:00 GMT' }, year],
-    [{ 'retry-after-ms': '1200' }, 1_200],
-    [{ 'retry-after-ms': '0.5', 'retry-after': '9' }, 1],
-    [{ 'Retry-After-Ms': '-5' }, 0],
-    [{ 'retry-after-ms': 'soon', 'retry-after': '9' }, 9_000],
-  ])('%j', (headers, ms) => expect(retryAfterMs(headers, now)).toBe(ms));
-
-  it.each(['UTC', 'Asia/Tokyo', 'America/New_York'])('is a date in GMT if it names no zone, in %s', (zone) => {
-    vi.stubEnv('TZ', zone);
-    const named = 'Thu Jan 01 2026 02:00:07 GMT+0200 (Eastern European Standard Time)';
-    for (const date of [
-      named,
-      'Thu, 1 Jan 2026 12:00:07 AM',
-      'Thu Jan  1 00:00:07 2026',
-      '2026-01-01T00:00:07',
-      'Thu, 01 Jan 2026 02:00:07 +0200',
-    ])
-      expect([date, retryAfterMs({ 'retry-after': date }, now)]).toEqual([date, 7_000]);
-    vi.unstubAllEnvs();
-  });
-
-  it('is read from the headers of the response', () => {
-    const fault = classifyFault(call(429, undefined, { responseHeaders: { 'Retry-After': '2' } }), now);
-    expect(fault).toEqual({ kind: 'rate_limited', message: 'refused', status: 429, retryAfterMs: 2_000 });
-    expect(classifyFault(call(429), now).retryAfterMs).toBeNull();
-    expect(classifyFault({ responseHeaders: { 'retry-after': '2' }, message: 'm' }, now).retryAfterMs).toBeNull();
   });
 });

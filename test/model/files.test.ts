@@ -176,6 +176,8 @@ describe('files that a model cannot fetch itself', () => {
     ['data:text/plain,%E0%A4%A', 'text/plain', '\xE0\xA4%A'],
     ['data:,na%C3%AFve', 'text/plain', 'na\xC3\xAFve'],
     ['data:image/png; base64,iVBORw0KGgo=', 'image/png', '\x89PNG\r\n\x1A\n'],
+    ['data:image/png ; base64 ,iVBORw0KGgo=', 'image/png', '\x89PNG\r\n\x1A\n'],
+    ['data:text/plain,%4%41%e9%zz%', 'text/plain', '%4A\xE9%zz%'],
     ['data:image/png;base64,iVBO%0ARw0KGgo%3d', 'image/png', '\x89PNG\r\n\x1A\n'],
   ])('the bytes of %s go out as they are', async (url, mediaType, bytes) => {
     const model = rehearsalModel([report()]);
@@ -188,8 +190,11 @@ describe('files that a model cannot fetch itself', () => {
     expect(model.requests[0]?.prompt.at(-1)?.content).toEqual([{ type: 'file', mediaType, data }]);
   });
 
-  it('a data: URL without a comma is one invalid_request', async () => {
-    const url = 'data:image/png;base64';
+  it.each([
+    ['data:image/png;base64', 'it has no comma'],
+    ['data:image/png;base64,%%%%', 'it is not base64'],
+    ['data:image/png;base64,iVBO=Rw0', 'it is not base64'],
+  ])('a malformed data: URL is one invalid_request: %s', async (url, why) => {
     const model = rehearsalModel([report()]);
     const content = [
       { type: 'file' as const, data: { type: 'url', url: new URL(url) } as const, mediaType: 'text/plain' },
@@ -201,9 +206,7 @@ describe('files that a model cannot fetch itself', () => {
     expect(model.requests).toEqual([]);
     expect(result.slugs).toContain('invalid_request');
     expect(result.counters.attempts).toBe(1);
-    expect(result.turns[0]?.attempts[0]?.fault?.message).toContain(
-      `The data: URL ${url} is malformed: it has no comma`,
-    );
+    expect(result.turns[0]?.attempts[0]?.fault?.message).toContain(`The data: URL ${url} is malformed: ${why}`);
   });
 
   it('an unknown option for downloads is refused', () => {

@@ -68,9 +68,9 @@ describe('what an MCP client sees of an agent', () => {
       ...more,
     });
     const content = [
-      inline('image/png'),
+      inline('IMAGE/png'),
       inline('audio/wav'),
-      inline('application/pdf', { filename: 'a b.pdf' }),
+      inline('application/pdf', { filename: 'a b\uD800.pdf' }),
       { type: 'file', mediaType: 'text/csv', data: { type: 'text', text: 'a,b' } },
       { type: 'file', mediaType: 'video/mp4', data: { type: 'url', url: 'https://a.example/v' } },
     ];
@@ -79,8 +79,11 @@ describe('what an MCP client sees of an agent', () => {
       content: [
         { type: 'image', data, mimeType: 'image/png' },
         { type: 'audio', data, mimeType: 'audio/wav' },
-        { type: 'resource', resource: { uri: 'report:///a%20b.pdf', mimeType: 'application/pdf', blob: data } },
-        { type: 'resource', resource: { uri: 'report:///file%204', mimeType: 'text/csv', text: 'a,b' } },
+        {
+          type: 'resource',
+          resource: { uri: 'report:///3/a%20b%EF%BF%BD.pdf', mimeType: 'application/pdf', blob: data },
+        },
+        { type: 'resource', resource: { uri: 'report:///4/file%204', mimeType: 'text/csv', text: 'a,b' } },
         { type: 'resource_link', uri: 'https://a.example/v', name: 'file 5', mimeType: 'video/mp4' },
       ],
     });

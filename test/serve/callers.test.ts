@@ -228,9 +228,15 @@ describe('where a server listens', () => {
     await closeHttp(http);
   });
 
-  it.each(['https://app.example', 'HTTPS://App.Example:8443', 'http://[::1]', 'chrome-extension://abc', 'null'])(
-    'an origin is one as browsers write it: %s',
-    (origin) => expect(() => checkHttp(callerSchema(), { origins: [origin] }, 'http')).not.toThrow(),
+  it.each([
+    'https://app.example',
+    'HTTPS://App.Example:8443',
+    'http://[::1]',
+    'chrome-extension://abc',
+    'file://',
+    'null',
+  ])('an origin is one as browsers write it: %s', (origin) =>
+    expect(() => checkHttp(callerSchema(), { origins: [origin] }, 'http')).not.toThrow(),
   );
 
   it.each([
@@ -244,7 +250,7 @@ describe('where a server listens', () => {
     'a://b/c',
   ])('an origin that no page has is refused: %s', (origin) => {
     expect(() => checkHttp(callerSchema(), { origins: [origin] }, 'http')).toThrow(
-      `\`http.origins[0]\` must be an origin, such as "https://app.example.com"; got ${JSON.stringify(origin)}.`,
+      `\`http.origins[0]\` must be an origin as browsers send it, such as "https://app.example.com"; got ${JSON.stringify(origin)}.`,
     );
   });
 

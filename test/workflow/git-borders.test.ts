@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -54,6 +55,31 @@ describe('running git', () => {
     expect(isRunning(sleeper)).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
   });
+
+  it.each([false, true])(
+    'leaves what it started to its work, whether or not that prints all the time: %j',
+    async (prints) => {
+      const folder = temporaryFolder();
+      const [gate, done] = [join(folder, 'gate'), join(folder, 'done')];
+      const printer = !prints ? '' : `(while [ ! -e ${done} ]; do echo printed; done) &\n`;
+      execFileSync('mkfifo', [gate]);
+      gitThat(`${printer}(read -r line < ${gate}; echo more; echo more >&2; echo yes > ${done}) &\necho said`);
+      const told = git(project.folder, ['log']);
+      let isOver = false;
+      void told.then(() => {
+        isOver = true;
+      });
+      await until(() => vi.getTimerCount() === 2);
+      for (let second = 0; second < 100 && !isOver; second += 1) {
+        await vi.advanceTimersByTimeAsync(1_000);
+        await new Promise(setImmediate);
+      }
+      expect((await told).split('\n').filter((line) => line !== 'printed')).toEqual(['said']);
+      expect(vi.getTimerCount()).toBe(0);
+      writeFileSync(gate, 'go\n');
+      await until(() => existsSync(done));
+    },
+  );
 
   it('lets it remove its locks first, but kills it if it does not end', async () => {
     const folder = temporaryFolder();

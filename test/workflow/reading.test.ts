@@ -100,6 +100,8 @@ describe('W-1: the head of a PROMPT.md', () => {
     ['```\n# Early exits\n```', null],
     ['', null],
     ['---\n# keep in sync\nstatus: done\n---\n# BUG-001: Its title', 'Its title'],
+    ['---\n# BUG-001: Its title\n**Priority**: P1\n---', 'Its title'],
+    ['---\n# BUG-001: Its title\nstatus: done', 'Its title'],
   ])('title of %j: %j', (text, title) => expect(promptFacts(text).title).toBe(title));
 
   it.each<[string, Record<string, string>]>([
@@ -122,6 +124,12 @@ describe('W-1: the head of a PROMPT.md', () => {
     ['**Blocked by:**\n\n  + BUG-2\nText.', { 'blocked by': 'BUG-2' }],
     ['**Blocks**:\n- BUG-2', { blocks: 'BUG-2' }],
     ['**Status**:\n- Do it.', {}],
+    ['- **Depends on**:\n- **Blocks**: BUG-2\n- **Priority**: P1', { blocks: 'BUG-2', priority: 'P1' }],
+    ['- Depends on:\n- BUG-9 is like it', {}],
+    ['- Depends on:\n  - BUG-9\n  - [x] `BUG-8`\n- BUG-7', { 'depends on': 'BUG-9, `BUG-8`' }],
+    ['**Dependencies:**\n\n- Follow-up of BUG-003, which is closed', {}],
+    ['--- \n# keep\nstatus: done\n---  \n# BUG-001: x', { status: 'done' }],
+    ['---\n# BUG-001: x\n**Priority**: P1\n---\nMore.\n## History\n**Priority**: P0', { priority: 'P1' }],
     ['**Depends on**:\nNo list.\n- BUG-2', {}],
     ['**Depends on**:', {}],
     ['**Depends on**:\n\n\n- BUG-2', {}],

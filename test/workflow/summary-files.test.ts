@@ -79,6 +79,27 @@ describe('W-2: an item in the summary of its kind', () => {
     expect(added(example)).toBe(`${example.trimEnd()}\n\n${table}${own}`);
   });
 
+  it('an example in a code block is no table in a file with CRLF either', () => {
+    write('```\n| ID | Title |\n|---|---|\n| BUG-7 | x |\n```\n'.replaceAll('\n', '\r\n'));
+    expect(summaryRows(backlog, layout).size).toBe(0);
+  });
+
+  it('a code block that is never closed hides no table', () => {
+    write(`${head}| BUG-1 | One |\n\n\`\`\`\nmore\n\n${head}| BUG-2 | Two |\n`);
+    expect([...summaryRows(backlog, layout).keys()]).toEqual(['BUG-1', 'BUG-2']);
+    expect(added(null)).toContain('| BUG-1 | One |\n| BUG-007 | It breaks |\n');
+  });
+
+  it.each([
+    ['a heading that is underlined', 'Bug | Status\n---\nBUG-1 | done\n', []],
+    ['a list after a table', `${head}| BUG-1 | One |\n- BUG-1 | a note\n`, [['BUG-1', 'One']]],
+    ['a sentence after a table', `${head}| BUG-1 | One |\nThat is x | y\n`, [['BUG-1', 'One']]],
+    ['too few columns in the line below the head', '| ID | Title | Status |\n|---|---|\n| BUG-1 | One | done |\n', []],
+  ])('%s is no row', (_, text, rows) => {
+    write(text);
+    expect([...summaryRows(backlog, layout)].map(([id, { title }]) => [id, title])).toEqual(rows);
+  });
+
   it('keeps the ends of lines, and breaks no row', () => {
     expect(added(head.replaceAll('\n', '\r\n'), { title: 'A |\n B' })).toBe(
       `${head.replaceAll('\n', '\r\n')}| BUG-007 | A / B |\r\n`,

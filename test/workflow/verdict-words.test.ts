@@ -43,6 +43,17 @@ describe('W-1: the verdict of a report that is an object', () => {
     { status: ['passed', 'verified'] },
     { status: 'passed', suites: [{ passed: 2, failed: 0, failures: [] }] },
     { status: 'done', failingly: 1, unfailed: 1 },
+    { status: 'succeeded', tests: { before: { failed: 3 }, after: { failed: 0 } } },
+    { status: 'succeeded', failing_test: 'a.test.ts reproduces it' },
+    { status: 'succeeded', failing_tests: ['one that now passes'] },
+    { status: 'succeeded', changes: [{ file: 'a.ts', error: 'now thrown' }] },
+    { status: 'succeeded', api: { responses: { error: 'string' } } },
+    ...['Error handling was added', 'errors are handled now', 'Failing tests were fixed', 'Not only the fix'].map(
+      (done) => ({ status: 'succeeded', done, completed: done, passed: done }),
+    ),
+    { success: true, result: { done: false } },
+    ...['0 of 12', 'No errors', '0 failures', 'No failed tests', 'none'].map((failed) => ({ ok: true, failed })),
+    { status: 'done', tests: '12 passed, 0 failed', test_results: 'all passed' },
   ])('is a success too: %j', (fields) => expect(verdict(fields)).toBe('succeeded'));
 
   it.each<object>([
@@ -63,6 +74,13 @@ describe('W-1: the verdict of a report that is an object', () => {
       'Failed Checks',
     ].map((name) => ({ status: 'passed', [name]: 2 })),
     { status: 'passed', suites: [{ failed: 2 }] },
+    ...['unitTestsFailed', 'failed_unit_tests', 'lint_errors', 'errors_found', 'total errors'].map((name) => ({
+      ...{ status: 'passed', [name]: '3' },
+    })),
+    ...['still_failing', 'remaining_failures', 'failing'].map((name) => ({ status: 'passed', [name]: ['a'] })),
+    { status: 'passed', tests: '3 failed, 5 passed' },
+    { status: 'passed', test_results: '2 failing' },
+    { status: 'passed', errors: 'no such file' },
     { status: 'passed', tests: { unit: { a: { failed: 2 } } } },
     ...['failed', 'partial', 'Partly.', 'not yet', 'error', 'no'].map((success) => ({ ok: true, success })),
     { status: '' },
@@ -182,6 +200,9 @@ describe('W-1: the verdict of a report that is a text', () => {
     ['PASSED: 12 passing, 0 failing', 'succeeded'],
     ['Done: 3 failing tests pass now', 'succeeded'],
     ['Fixed: the 3 failing checks', 'succeeded'],
+    ['Done: 3 failing assertions corrected', 'succeeded'],
+    ['Passed: failing 3 times before, now stable', 'succeeded'],
+    ['Passed (12 passing, 3 failing)', 'failed'],
     ['Tests failed: 3 of 10\n\nPASSED', 'failed'],
     ['PASSED\n\nMore.\n\n2 tests failed', 'failed'],
     ['Done: 12 tests, 1 error', 'failed'],

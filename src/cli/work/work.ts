@@ -23,9 +23,6 @@ export async function workCommand(positionals: readonly string[], flags: Flags):
   const [given, ...more] = positionals;
   if (given === undefined) throw new UsageError('Missing backlog: pawl work DIRECTORY.');
   if (more.length > 0) throw new UsageError(`Pass one directory; got ${given} ${more.join(' ')}.`);
-  const isGiven = ([, value]: [string, unknown]) => value !== undefined && value !== false;
-  if (flags.init && Object.entries(flags).filter(isGiven).length > 1)
-    throw new UsageError('--init takes no other option.');
   const backlog = backlogIn(given);
   const project: Project = { backlog, root: (await repositoryOf(backlog))?.root ?? backlog };
   if (flags.init) return initWork(project);

@@ -61,8 +61,10 @@ export function bodyOf(
 function formOf({ encoding }: BodyKind, fields: readonly [string, unknown][]): string {
   const pieces = fields.flatMap(([name, value]) => {
     const { style, explode } = record(encoding[name] ?? {});
+    const isJson = /json/i.test(typeIn(encoding, name) ?? '');
+    const values = isJson ? [JSON.stringify(value)] : [value].flat().map(textOf);
     if (style === undefined && explode === undefined)
-      return [value].flat().map((one) => new URLSearchParams({ [name]: textOf(one) }).toString());
+      return values.map((one) => new URLSearchParams({ [name]: one }).toString());
     const kind = typeof style === 'string' ? style : 'form';
     const isExploded = typeof explode === 'boolean' ? explode : kind === 'form';
     return queryPieces({ name, style: kind, explode: isExploded, allowReserved: false }, value);
@@ -75,7 +77,7 @@ function partsOf({ files, encoding }: BodyKind, fields: readonly [string, unknow
   for (const [name, value] of fields) {
     const [file, stated] = [files.get(name), typeIn(encoding, name)];
     for (const one of [value].flat()) {
-      const text = textOf(one);
+      const text = /json/i.test(stated ?? '') ? JSON.stringify(one) : textOf(one);
       // Only the bytes of a file stay as they are.
       if (file !== undefined) form.append(name, new Blob([text], { type: file }), name);
       else if (stated !== null && !stated.startsWith('text/plain'))

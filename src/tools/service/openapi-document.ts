@@ -140,9 +140,8 @@ function withName(api: JsonRecord, auth: OpenApiOptions['auth']): RestAuth | und
   if (typeof auth !== 'object' || auth === null || !('key' in auth) || 'name' in auth) return auth;
   const all = Object.entries(record(record(api.components ?? {}).securitySchemes ?? {}));
   const usable = all.filter(([, one]) => record(one).type === 'apiKey' && record(one).in !== 'cookie');
-  const required = list(api.security).flatMap((one) => Object.keys(record(one)));
-  const named = usable.filter(([name]) => required.includes(name));
-  const [first, ...others] = (named.length > 0 ? named : usable).map(([, one]) => record(one));
+  const named = requiredOf(api).flatMap((name) => usable.filter(([one]) => one === name));
+  const [first, ...others] = (named.length > 0 ? named.slice(0, 1) : usable).map(([, one]) => record(one));
   if (first === undefined || typeof first.name !== 'string') {
     throw new PawlError('invalid_tool', 'auth.key needs name and in, since the document has no key scheme.');
   }
@@ -151,6 +150,17 @@ function withName(api: JsonRecord, auth: OpenApiOptions['auth']): RestAuth | und
     throw new PawlError('invalid_tool', `auth.key needs name and in, since the document has several keys: ${names}.`);
   }
   return { key: auth.key, name: first.name, in: first.in === 'query' ? 'query' : 'header' };
+}
+
+/**
+ * Returns the names of the schemes that a document requires, the first alternative first; or else those of its operations,
+ * if these agree.
+ */
+function requiredOf(api: JsonRecord): string[] {
+  const namesIn = (security: Json | undefined) => list(security).flatMap((one) => Object.keys(record(one)));
+  const operations = Object.values(record(api.paths)).flatMap((item) => Object.values(record(item)));
+  const ofOperations = new Set(operations.flatMap((one) => namesIn(record(one).security)));
+  return [...namesIn(api.security), ...(ofOperations.size === 1 ? ofOperations : [])];
 }
 
 /** Returns a name in the characters that every provider accepts. */

@@ -49,8 +49,9 @@ export function operationTool(given: Operation): LocalTool | null {
   if ([...path.matchAll(/\{([^{}]+)\}/g)].some(([, name = '']) => !declared.has(name))) return null;
 
   const properties: JsonRecord = {};
-  for (const { field, schema, description } of parameters) {
-    const written = record(jsonSchemaOf(api, orDigits(api, schema)));
+  for (const { field, schema, content, description } of parameters) {
+    // Within JSON, digits as a text would be a text.
+    const written = record(jsonSchemaOf(api, content === null ? orDigits(api, schema) : schema));
     properties[field] = { ...written, ...(description !== '' && { description }) };
   }
   if (bodySchema !== null) properties.body = /xml/.test(bodyType ?? '') ? xmlBody : jsonSchemaOf(api, bodySchema);

@@ -21,13 +21,20 @@ function withDigits(schema: JsonRecord): JsonRecord {
   return { ...schema, type: [...[schema.type ?? []].flat(), 'string'], pattern: '^-?[0-9]+$' };
 }
 
+/** What `propertiesOf` found, since many schemas of a document are made of the same ones. */
+const known = new WeakMap<JsonRecord, JsonRecord>();
+
 /** Returns the properties of an object's schema, and of those that it is made of (`allOf`). */
-export function propertiesOf(api: JsonRecord, schema: Json, seen: Set<JsonRecord> = new Set()): JsonRecord {
+export function propertiesOf(api: JsonRecord, schema: Json): JsonRecord {
   const own = deref(api, schema);
-  if (seen.has(own)) return {};
-  seen.add(own);
-  const members = list(own.allOf).map((one) => propertiesOf(api, one, seen));
-  return Object.assign({}, ...members, record(own.properties));
+  const found = known.get(own);
+  if (found !== undefined) return found;
+  // For a schema that leads to itself.
+  known.set(own, {});
+  const members = list(own.allOf).map((one) => propertiesOf(api, one));
+  const properties: JsonRecord = Object.assign({}, ...members, record(own.properties));
+  known.set(own, properties);
+  return properties;
 }
 
 /** Keywords that hold schemas under user-defined names, and keywords that hold no schema. */
@@ -47,7 +54,8 @@ export function jsonSchemaOf(api: JsonRecord, schema: Json, around: JsonRecord =
   if (typeof schema !== 'object' || schema === null) return schema;
   const { nullable, exclusiveMinimum, exclusiveMaximum, minimum, maximum, ...rest } = schema;
   const { discriminator: _, xml: __, example: ___, externalDocs: ____, ...kept } = rest;
-  const properties = { ...around, ...propertiesOf(api, kept) };
+  const isPart = kept.required !== undefined || kept.allOf !== undefined;
+  const properties = isPart ? { ...around, ...propertiesOf(api, schema) } : {};
   const converted: JsonRecord = {};
   for (const [key, value] of Object.entries(kept)) {
     if (byName.includes(key)) converted[key] = eachSchema(api, value);

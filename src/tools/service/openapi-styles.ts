@@ -60,19 +60,20 @@ function simplePieces(first: string, value: unknown, explode: boolean): [sign: s
 
 const separators: Record<string, string> = { spaceDelimited: '%20', pipeDelimited: '%7C' };
 
-/** Writes a value in its OpenAPI style, as pieces of a query: the separators of a list are not those in its items. */
+/** Writes a value in its OpenAPI style, as pieces of a query. Separators inside items are encoded. */
 export function queryPieces(
-  { name, style, explode, allowReserved }: Pick<Parameter, 'name' | 'style' | 'explode' | 'allowReserved'>,
+  how: Pick<Parameter, 'name' | 'style' | 'explode' | 'allowReserved'>,
   value: unknown,
 ): string[] {
+  const { name, style, explode, allowReserved } = how;
   const written = (one: unknown) => (allowReserved ? withReserved : encodeURIComponent)(textOf(one).toWellFormed());
   const piece = (key: string, parts: readonly unknown[]) =>
     `${encodeURIComponent(key.toWellFormed())}=${parts.map(written).join(separators[style] ?? ',')}`;
   if (typeof value !== 'object' || value === null) return [piece(name, [value])];
-  const isDeep = style === 'deepObject';
-  if (Array.isArray(value)) return explode && !isDeep ? value.map((one) => piece(name, [one])) : [piece(name, value)];
   const fields = Object.entries(value).filter(([, one]) => one !== null && one !== undefined);
-  if (isDeep) return fields.map(([key, one]) => piece(`${name}[${key}]`, [one]));
+  if (style === 'deepObject')
+    return fields.flatMap(([key, one]) => queryPieces({ ...how, name: `${name}[${key}]` }, one));
+  if (Array.isArray(value)) return explode ? value.map((one) => piece(name, [one])) : [piece(name, value)];
   return explode ? fields.map(([key, one]) => piece(key, [one])) : [piece(name, fields.flat())];
 }
 

@@ -20,8 +20,9 @@ export function authorize(auth: RestAuth | undefined, url: URL, headers: Record<
 
 /** Adds a key to a query, whose other parts stay as they are written. */
 function addKey(url: URL, name: string, key: string): void {
-  if (url.searchParams.has(name)) url.searchParams.set(name, key);
-  else url.search = [url.search, String(new URLSearchParams({ [name]: key }))].filter(Boolean).join('&');
+  const others = url.search.slice(1).split('&');
+  const kept = others.filter((piece) => piece !== '' && !new URLSearchParams(piece).has(name));
+  url.search = [...kept, new URLSearchParams({ [name]: key })].join('&');
 }
 
 function basicOf({ username, password }: { username: string; password: string }): string {

@@ -30,7 +30,7 @@ export type RestToolOptions<Input = RestInput> = HttpPolicy & {
   headers?: Record<string, string> | ((input: Input) => Record<string, string>);
   /**
    * The body. Default: the input fields that are not in the URL, as JSON; GET, HEAD and DELETE send them in the query.
-   * Bytes, `FormData` and `URLSearchParams` are sent as they are, and other values but a string as JSON.
+   * Strings, bytes, `FormData` and `URLSearchParams` are sent as they are, anything else as JSON.
    */
   body?: (input: Input) => unknown;
   auth?: RestAuth;
@@ -170,9 +170,11 @@ function callOf({ method, url: template, headers, body }: RestToolOptions, input
   const rest = Object.entries(input).filter(([name, value]) => !used.has(name) && value !== undefined);
   const given = rest.filter(([, value]) => value !== null);
   const own = Object.entries(typeof headers === 'function' ? headers(input) : (headers ?? {}));
-  const odd = own.find(([, value]) => typeof value !== 'string');
+  const odd = own.find(([, value]) => typeof value !== 'string' && value !== undefined);
   if (odd !== undefined) throw new ToolError(expected(`headers.${odd[0]}`, odd[1], 'a string'));
-  const named = Object.fromEntries(own.map(([name, value]) => [name.toLowerCase(), value]));
+  const named = Object.fromEntries(
+    own.flatMap(([name, value]) => (value === undefined ? [] : [[name.toLowerCase(), value]])),
+  );
   const withHeaders = { accept: 'application/json, text/*;q=0.9, */*;q=0.8', ...named };
   if (body === undefined && ['GET', 'HEAD', 'DELETE'].includes(method)) {
     for (const [name, value] of given) for (const one of [value].flat()) url.searchParams.append(name, textOf(one));
@@ -190,16 +192,20 @@ export function encoded(body: unknown, headers: Record<string, string>): Pick<Re
   if (body instanceof URLSearchParams) {
     return { headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers }, body: String(body) };
   }
-  const json = JSON.stringify(body);
-  if (json === undefined || (json === '{}' && !isPlain(body)))
-    throw new ToolError(
-      `\`body\` must return a text, bytes, a form or a value that JSON holds; it returned ${shown(body)}.`,
-    );
+  const json = JSON.stringify(body, (_, value) => {
+    if (!isLost(value)) return value;
+    const kind = typeof value === 'object' ? `a ${value.constructor?.name ?? 'value'}` : shown(value);
+    throw new ToolError(`\`body\` must return a text, bytes, a form or a value that JSON holds; it holds ${kind}.`);
+  });
   return { headers: { 'content-type': 'application/json', ...headers }, body: json };
 }
 
-function isPlain(value: object): boolean {
-  return [Object.prototype, null].includes(Object.getPrototypeOf(value));
+/** Whether JSON has nothing for a value: a `Map`, a promise, a function, `NaN`. */
+function isLost(value: unknown): boolean {
+  if (typeof value === 'number') return !Number.isFinite(value);
+  if (typeof value !== 'object' || value === null) return typeof value === 'function' || typeof value === 'symbol';
+  const isPlain = Array.isArray(value) || [Object.prototype, null].includes(Object.getPrototypeOf(value));
+  return !isPlain && (ArrayBuffer.isView(value) || Object.keys(value).length === 0);
 }
 
 /** Fills in the `{name}` placeholders of a template, each encoded so that it cannot alter the rest of the URL. */

@@ -85,7 +85,7 @@ async function whileOthersWait<T>(backlog: string, work: () => Promise<T>): Prom
     if (waitedMs >= waitMs) {
       throw new PawlError('backlog_locked', `Items are being written to the backlog ${backlog} (${lock.holder}).`);
     }
-    const pauseMs = Math.min(mostPauseMs, 5 + waitedMs / 10) * (1 + Math.random());
+    const pauseMs = Math.min(mostPauseMs, (5 + waitedMs / 10) * (1 + Math.random()));
     await sleep(systemClock, pauseMs);
     waitedMs += pauseMs;
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { priorities } from '../../../machines/index.ts';
 import { readIfThere, textToChange, writeAtomically } from './files.ts';
 import type { KindLayout } from './item-kinds.ts';
-import { withoutCode } from './reading/fences.ts';
+import { withoutClosedCode } from './reading/fences.ts';
 import { meaningOf } from './reading/statuses.ts';
 import { keptUp, recounted, sectionOf } from './summary-upkeep.ts';
 
@@ -136,9 +136,9 @@ function today(): string {
   return new Date().toISOString().slice(0, 10);
 }
 
-/** The tables of items, but for examples in code blocks. */
+/** The tables of items, except those in code blocks. */
 function* idTables(all: readonly string[]): Generator<Table, undefined> {
-  const lines = withoutCode(all);
+  const lines = withoutClosedCode(all);
   for (const [index, text] of lines.entries()) {
     const head = cells(text).map((name) => name.replaceAll(/[*_`]/g, '').trim());
     const id = head.findIndex((name) => /^(id|bug|feature|action)( ?id)?$/i.test(name));
@@ -146,13 +146,25 @@ function* idTables(all: readonly string[]): Generator<Table, undefined> {
     if (
       id === -1 ||
       !head.some((name) => /^(title|name|summary|status|priority)$/i.test(name)) ||
-      !/^\s*\|?(?:\s*:?-+:?\s*(?:\||$))+\s*$/.test(lines[index + 1] ?? '')
+      !isSeparator(lines[index + 1] ?? '', head.length)
     )
       continue;
     let end = index + 2;
-    while (cells(lines[end] ?? '').length > 0) end += 1;
+    while (isRow(lines[end] ?? '', id)) end += 1;
     yield { columns: head, id, start: index + 2, end };
   }
+}
+
+/** Whether a line separates the head of a table from its rows. */
+function isSeparator(text: string, columns: number): boolean {
+  const marks = cells(text);
+  return marks.length === columns && marks.every((mark) => /^:?-+:?$/.test(mark));
+}
+
+/** Whether a line is a row. Without a bar at its beginning it may be prose, unless its id begins a cell. */
+function isRow(text: string, id: number): boolean {
+  const row = cells(text);
+  return row.length > 0 && (/^\s*\|/.test(text) || /^[*_`]*[A-Z]+-\d+\b/i.test(row[id] ?? ''));
 }
 
 /** Returns the cells of a row, which need no bars around them; none for any other line. */

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { copyFileSync, existsSync, readdirSync, realpathSync, rmSync, statSync, utimesSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { redact } from '../../agent/redact.ts';
@@ -15,8 +16,10 @@ import { onlyByDotGit } from '../../workspace/repositories.ts';
 const timeoutMs = 300_000;
 /** How long git then has to remove its locks, in ms. */
 const graceMs = 5_000;
-/** How long its output may stay open without a word after it has ended, in ms: a process that a hook left may hold it. */
+/** How long git's output may stay open and silent after git has ended, in ms: a process that a hook left may hold it. */
 const quietMs = 1_000;
+/** How many times such an interval is waited for at most, whatever that process prints. */
+const mostLooks = 5;
 /** The most of git's message that is told, in bytes. */
 const messageBytes = 4_000;
 
@@ -109,33 +112,22 @@ async function ended(
   // A command that fails, or needs no input, may not read it.
   child.stdin.on('error', () => undefined).end(input);
   const [stdout, stderr] = [read(child.stdout), read(child.stderr)];
-  const closeOutput = () => {
-    for (const stream of [child.stdout, child.stderr]) stream.destroy();
-  };
-  const size = () => stdout.chunks.length + stderr.chunks.length;
+  const over = new AbortController();
   let why = '';
   let stop = systemClock.alarm(timeoutMs, () => {
     why = `it took more than ${timeoutMs / 1_000} s`;
-    // The number of a process that has ended may be another's.
-    if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return closeOutput();
-    const { pid } = child;
+    const signal = (name: NodeJS.Signals) => child.pid !== undefined && signalGroup(child.pid, name);
     // Git removes its locks on SIGTERM.
-    signalGroup(pid, 'SIGTERM');
-    stop = systemClock.alarm(graceMs, () => signalGroup(pid, 'SIGKILL'));
+    signal('SIGTERM');
+    stop = systemClock.alarm(graceMs, () => signal('SIGKILL'));
   });
-  let stopWaiting = () => {};
-  const waitForOutput = (before: number) => {
-    stopWaiting = systemClock.alarm(quietMs, async () => {
-      // What has come meanwhile is read first.
-      await eventLoopTurn();
-      if (size() === before) closeOutput();
-      else waitForOutput(size());
-    });
-  };
-  child.once('exit', () => waitForOutput(size()));
   const end = new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject);
+    for (const source of [child, child.stdout, child.stderr]) source.once('error', reject);
     child.once('close', resolve);
+    child.once('exit', (code) => {
+      const size = () => stdout.chunks.length + stderr.chunks.length;
+      void quiet(size, over.signal).then(() => resolve(code));
+    });
   });
   try {
     const code = await end;
@@ -143,15 +135,38 @@ async function ended(
   } catch (error) {
     return { code: null, stdout: '', stderr: '', why: messageOf(error) };
   } finally {
+    over.abort();
     stop();
-    stopWaiting();
+    for (const output of [stdout, stderr]) output.leave();
   }
 }
 
-function read(stream: Readable): { chunks: readonly Buffer[]; text(): string } {
+/** Resolves when nothing more comes of the output of a git that has ended, though something holds it open. */
+async function quiet(size: () => number, signal: AbortSignal): Promise<void> {
+  for (let looks = 0; looks < mostLooks && !signal.aborted; looks += 1) {
+    const before = size();
+    await sleep(systemClock, quietMs, signal);
+    // What has come meanwhile is read first.
+    await eventLoopTurn();
+    if (size() === before) return;
+  }
+}
+
+type Output = { chunks: readonly Buffer[]; text(): string; leave(): void };
+
+/** Reads what git prints. A process that is left may go on printing: then nothing is kept of it, and it is not broken off. */
+function read(stream: Socket | Readable): Output {
   const chunks: Buffer[] = [];
-  stream.on('data', (chunk) => chunks.push(chunk));
-  return { chunks, text: () => Buffer.concat(chunks).toString('utf8') };
+  const keep = (chunk: Buffer) => chunks.push(chunk);
+  stream.on('data', keep);
+  return {
+    chunks,
+    text: () => Buffer.concat(chunks).toString('utf8'),
+    leave: () => {
+      stream.off('data', keep).resume();
+      if ('unref' in stream) stream.unref();
+    },
+  };
 }
 
 /** The environment in which paths are names of files, not patterns. */

@@ -35,7 +35,7 @@ export async function leftOut(root: string, env: { GIT_INDEX_FILE: string }): Pr
   return names.split('\0').filter((name) => name !== '');
 }
 
-/** Returns the files that git writes no changes of: they are outside of a sparse checkout, or marked by a user. */
+/** Returns the files whose changes git does not write: they are outside of a sparse checkout, or marked by a user. */
 export async function hiddenIn(root: string, env: { GIT_INDEX_FILE: string }): Promise<string[]> {
   const names = (await git(root, ['ls-files', '-v', '-z'], env)).split('\0');
   return names.flatMap((name) => (/^s /i.test(name) ? [name.slice(2)] : []));

@@ -54,9 +54,15 @@ export function verdictIn(content: unknown): Verdict {
 
 const statusNames = ['status', 'verdict', 'result', 'outcome', 'state'];
 const goodFlags = ['success', 'succeeded', 'passed', 'ok', 'done', 'completed'];
-/** Fields that count, list or tell failures: `failed`, `errors`, `tests_failed`, `numFailedTests`. */
-const ofFailures =
-  /^(?:num(?:ber)?(?:of)?|total)?(?:tests?|checks?|suites?)?(?:fail(?:ed|ing|ures?)|errors?)(?:tests?|checks?|suites?|count)?$/;
+/** Fields that count, list or describe failures. */
+const ofFailures = /^(?:still|remaining)?(?:failed|failing|failures?|errors?)$/;
+const things = 'num(?:ber)?|of|total|count|found|units?|tests?|checks?|suites?|specs?|lint|type|build';
+/** Fields in which only a number counts failures: `tests_failed`, `numFailedTests`, but not `failing_test: 'a.ts'`. */
+const ofCounts = new RegExp(`^(?:${things})*(?:failed|failing|failures?|errors?)(?:${things})*$`);
+/** Fields that tell counts in words: `"tests": "3 failed, 5 passed"`. */
+const ofResults = /^(?:tests?|checks?)(?:results?)?$/;
+/** Fields that tell how it was before the work. */
+const ofBefore = /^(?:before|previous(?:ly)?|baseline|initial(?:ly)?)/;
 const goodWords = new Set([
   ...['success', 'successful', 'succeeded', 'pass', 'passed', 'passing', 'ok', 'okay', 'done', 'complete', 'completed'],
   ...['fixed', 'resolved', 'implemented', 'verified', 'true', 'yes'],
@@ -68,9 +74,11 @@ function verdictOf(fields: Record<string, unknown>): Verdict['verdict'] {
   // What a verdict holds may be other data, in which only words that are clearly good or bad are verdicts.
   const nested = inner.flatMap(wordsIn).filter((word) => goodWords.has(word) || badWord.test(word));
   const said = [...wordsIn(fields), ...nested];
-  const all = [fields, ...inner];
-  if (all.some(({ blocked }) => isSome(blocked)) || said.some((word) => word.startsWith('block'))) return 'blocked';
-  const flags = all.flatMap((one) => [...statusNames, ...goodFlags].flatMap((name) => flagIn(one[name])));
+  if ([fields, ...inner].some(({ blocked }) => isSome(blocked)) || said.some((word) => word.startsWith('block')))
+    return 'blocked';
+  const flags = [fields, ...inner].flatMap((one, level) =>
+    [...statusNames, ...(level === 0 ? goodFlags : ['success', 'passed', 'ok'])].flatMap((name) => flagIn(one[name])),
+  );
   const isBad = said.some((word) => !goodWords.has(word)) || flags.includes(false) || tellsFailures(fields);
   return !isBad && (said.length > 0 || flags.includes(true)) ? 'succeeded' : 'failed';
 }
@@ -87,28 +95,45 @@ function wordsIn(fields: Record<string, unknown>): string[] {
   });
 }
 
+/** A text that denies, by itself or before a sign; what begins like one may be about the work: `Error handling was added`. */
+const denial =
+  /^(?:false|no|none|not|failed|failure|errors?|blocked|partial(?:ly)?|partly|not (?:yet|done|passed|complete)\b.*)(?:$|\s*[.,:;!(–—]|\s-)/;
+
 /** Returns what a field that is a flag says, if it says anything. */
 function flagIn(value: unknown): boolean[] {
   if (typeof value === 'boolean') return [value];
-  return typeof value === 'string' && badWord.test(plain(value)) ? [false] : [];
+  return typeof value === 'string' && denial.test(plain(value)) ? [false] : [];
 }
 
 /** Levels at which failures are looked for: `"tests": { "unit": [{ "failed": 2 }] }`. */
 const mostLevels = 5;
 
+/** Whether fields tell of failures. Deep down, what is no count may be about the work: `"changes": [{ "error": "…" }]`. */
 function tellsFailures(value: unknown, level = 1): boolean {
   if (typeof value !== 'object' || value === null || level > mostLevels) return false;
-  const isOfFailures = (name: string) => ofFailures.test(name.toLowerCase().replaceAll(/[^a-z]/g, ''));
-  return Object.entries(value).some(([name, one]) =>
-    isOfFailures(name) ? isSome(one) : tellsFailures(one, level + 1),
-  );
+  return Object.entries(value).some(([name, one]) => {
+    const bare = name.toLowerCase().replaceAll(/[^a-z]/g, '');
+    if (ofBefore.test(bare)) return false;
+    if (level <= 2 && ofFailures.test(bare)) return isSome(one);
+    if (ofCounts.test(bare)) return isCount(one);
+    if (level <= 2 && ofResults.test(bare) && typeof one === 'string') return isTakenBack(one);
+    return tellsFailures(one, level + 1);
+  });
 }
+
+function isCount(value: unknown): boolean {
+  return value === true || (typeof value === 'number' && value > 0) || /^[1-9]\d*$/.test(plain(value));
+}
+
+/** `0 of 12`, `No errors`, but not `no such file`. */
+const nothing =
+  /^(?:|nothing|false|null|n\/a|(?:0|no|none)(?:\s+(?:of\s+\d+|errors?|failures?|failed|failing|tests?|issues?|problems?)\b.*)?)$/;
 
 /** Whether a field that counts, lists or tells failures, or what blocks the work, has any. */
 function isSome(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0;
   if (typeof value === 'object' && value !== null) return Object.values(value).some(isSome);
-  if (typeof value === 'string') return !/^(?:|0|no|none|nothing|false|null|n\/a)$/.test(plain(value));
+  if (typeof value === 'string') return !nothing.test(plain(value));
   return value !== undefined && value !== null && value !== false && value !== 0;
 }
 
@@ -133,10 +158,10 @@ function lineVerdict(line: string): Verdict['verdict'] | null {
 }
 
 const isDenied = /^\s*(?:(?:no|none|false)\s*[.!,;]?\s*$|(?:not|partial(?:ly)?|partly|almost|nearly)\b)/i;
-const countsAfter = /\b(?:fail(?:s|ed|ing|ures?)?\s*[:=]?|errors?\s*[:=])\s*[1-9]/i;
+const countsAfter = /\b(?:fail(?:s|ed|ures?)?\s*[:=]?|(?:failing|errors?)\s*[:=])\s*[1-9]/i;
 /** `2 of 14 tests fail`, but neither `fixed 3 failures` nor `3 failing tests pass`. */
 const countsBefore =
-  /(?<!\b(?:of|fix(?:es|ed)?|resolve[sd]?|all|the)\s+|\d)[1-9]\d*(?:\s+of\s+\d+)?\s+(?:tests?\s+|checks?\s+)?(?:(?:still|are|is)\s+)*(?:fail(?:s|ed|ures?|ing(?!\s+(?:tests?|checks?)\b))?|errors?)\b(?!\s*[:=]\s*0)/i;
+  /(?<!\b(?:of|fix(?:es|ed)?|resolve[sd]?|all|the)\s+|\d)[1-9]\d*(?:\s+of\s+\d+)?\s+(?:tests?\s+|checks?\s+)?(?:(?:still|are|is)\s+)*(?:fail(?:s|ed|ures?|ing(?=\s*(?:$|[.,;)\]])))?|errors?)\b(?!\s*[:=]\s*0)/i;
 
 /** A line that begins with what failed: `Tests failed: 3 of 10`, `2 tests failed`. */
 const countOfFailures =

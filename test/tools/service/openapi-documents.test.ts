@@ -150,6 +150,8 @@ describe('a key that the document says how to send', () => {
   const of = (...schemes: object[]) => secured({}, schemes);
   const secured = (more: object, schemes: readonly object[]) =>
     document({ '/a': path('get') }, { components: { securitySchemes: { ...schemes } }, ...more });
+  const keyed = (...names: string[]) =>
+    Object.fromEntries(names.map((name, at) => [`/${at}`, path('get', { security: [{ [name]: [] }, {}] })]));
   const inCookie = { type: 'apiKey', name: 'crumb', in: 'cookie' };
   const inHeader = { type: 'apiKey', name: 'X-Own-Key', in: 'header' };
   const inQuery = { type: 'apiKey', name: 'own', in: 'query' };
@@ -163,11 +165,16 @@ describe('a key that the document says how to send', () => {
     const other = await received(secured({ security: [{ 0: [] }] }, [inQuery, inHeader]), { auth });
     expect([other.headers['x-own-key'], other.url]).toEqual([undefined, '/v1/a?own=a-secret-key']);
     await api?.[Symbol.asyncDispose]();
+    for (const more of [{ security: [{ 1: [] }, { 0: [] }] }, { paths: keyed('1', '1') }]) {
+      const { headers } = await received(secured(more, [inQuery, inHeader]), { auth });
+      expect(headers['x-own-key']).toBe('a-secret-key');
+      await api?.[Symbol.asyncDispose]();
+    }
     const named = await received(of(inQuery), { auth: { ...auth, name: 'mine', in: 'header' } });
     expect([named.headers.mine, named.url]).toEqual(['a-secret-key', '/v1/a']);
   });
 
-  it.each([{}, { security: [{ 1: [], 0: [] }] }, { security: [{ other: [] }, {}] }])(
+  it.each([{}, { security: [{ other: [] }, {}] }, { paths: keyed('0', '1') }])(
     'is refused if the document has several, and does not require one of them: %j',
     async (more) => {
       const { message } = await refusal(secured(more, [inQuery, inHeader]), { auth: { key: 'a-secret-key' } });

@@ -109,17 +109,22 @@ describe('REST tools: what is sent', () => {
     expect(server.received[0]?.body).toContain('name="a"\r\n\r\nb');
   });
 
-  it.each<[unknown]>([[new Map([['a', 1]])], [new Set([1])], [Symbol('a')], [() => 1], [new Blob(['a'])]])(
-    'a body that JSON would lose is refused: %s',
-    async (body) => {
-      await using server = await service((_, response) => response.end());
-      const call = made({ method: 'POST', url: server.url, body: () => body }).execute({});
-      await expect(call).rejects.toThrow(
-        /^`body` must return a text, bytes, a form or a value that JSON holds; it returned /,
-      );
-      expect(server.received).toEqual([]);
-    },
-  );
+  it.each<[string, unknown, string]>([
+    ['a map', new Map([['a', 1]]), 'a Map'],
+    ['a set within', { a: [new Set([1])] }, 'a Set'],
+    ['a promise', Promise.resolve(1), 'a Promise'],
+    ['a blob', new Blob(['a']), 'a Blob'],
+    ['bytes within', { a: new Uint8Array(2) }, 'a Uint8Array'],
+    ['no number', { a: Number.NaN }, 'NaN'],
+    ['a symbol', Symbol('a'), 'Symbol(a)'],
+  ])('a body that JSON would lose is refused: %s', async (_, body, held) => {
+    await using server = await service((_request, response) => response.end());
+    const call = made({ method: 'POST', url: server.url, body: () => body }).execute({});
+    await expect(call).rejects.toThrow(
+      `\`body\` must return a text, bytes, a form or a value that JSON holds; it holds ${held}.`,
+    );
+    expect(server.received).toEqual([]);
+  });
 
   it.each([
     {},
@@ -141,11 +146,14 @@ describe('REST tools: what is sent', () => {
     expect(asSchema(tool.inputSchema).jsonSchema).toMatchObject({ required: ['a'] });
   });
 
-  it('a header that is no text is refused', async () => {
+  it('a header that is no text is refused, and one that is undefined is left out', async () => {
     await using server = await service((_, response) => response.end());
-    const call = made({ url: server.url, headers: () => ({ 'X-A': undefined }) }).execute({});
-    await expect(call).rejects.toThrow('`headers.X-A` is required: a string.');
+    const call = made({ url: server.url, headers: () => ({ 'X-A': 1 }) }).execute({});
+    await expect(call).rejects.toThrow('`headers.X-A` must be a string; got 1.');
     expect(server.received).toEqual([]);
+    await made({ url: server.url, headers: () => ({ 'X-A': undefined, 'X-B': 'b' }) }).execute({});
+    expect(server.received[0]?.headers).toMatchObject({ 'x-b': 'b' });
+    expect(server.received[0]?.headers).not.toHaveProperty('x-a');
   });
 
   it('what cannot stand in the path is refused, and may stand in the query', async () => {

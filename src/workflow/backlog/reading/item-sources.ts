@@ -140,6 +140,6 @@ export function idsIn(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(idsIn);
   if (typeof value !== 'object' || value === null) return [];
   const fields: Record<string, unknown> = { ...value };
-  const own = ['item_id', 'id', 'bug_id', 'feature_id', 'action_id'].find((name) => fields[name] !== undefined);
+  const own = ['item_id', 'id', 'bug_id', 'feature_id', 'action_id'].find((name) => fields[name] != null);
   return own === undefined ? Object.keys(fields).flatMap(idsIn) : idsIn(fields[own]);
 }

@@ -67,19 +67,31 @@ export function withStatus(text: string, status: string): string {
 /** Fields that name other items. */
 const ofItems = /^(?:depend|blocked by$|blocks$)/;
 
-/** Returns the items of the list below a line, as one line; empty without one. */
+/** An item of a list that begins with an id. Its signs may be indented. */
+const itemWithId = /^(\s*)[-*+]\s+(?:\[.\]\s+)?([[`*_]*[A-Za-z]{2,12}-\d+\b.*)$/;
+
+/** Returns the items below a line that is the name of a list of ids, as one line; empty without any. */
 function listBelow(lines: readonly string[], at: number): string {
-  const below = lines.slice(lines[at + 1]?.trim() === '' ? at + 2 : at + 1);
-  const items = below.map((line) => /^\s*[-*+]\s+(.*)$/.exec(line)?.[1] ?? null);
-  const end = items.indexOf(null);
-  return items.slice(0, end === -1 ? items.length : end).join(', ');
+  // The items of a list that stands in another are indented deeper.
+  const [, indent = null] = /^(\s*)[-*+]\s/.exec(lines[at] ?? '') ?? [];
+  const below = lines.slice(lines[at + 1]?.trim() === '' ? at + 2 : at + 1).map((line) => itemWithId.exec(line));
+  const end = below.findIndex((item) => item === null || (indent !== null && (item[1] ?? '').length <= indent.length));
+  return below
+    .slice(0, end === -1 ? below.length : end)
+    .map((item) => item?.[2])
+    .join(', ');
 }
+
+/** What stands between the rules of front matter; a rule at the beginning of other texts is one. */
+const frontMatter = /^(?:$|#|\s|-\s|[\w-]+\s*:)/;
 
 /** The lines of a text, without code, and without the comments of its front matter, which are no headings. */
 function linesOf(text: string): string[] {
   const lines = withoutCode(text.split(/\r?\n/));
-  const end = lines[0] === '---' ? lines.indexOf('---', 1) : -1;
-  return lines.map((line, index) => (index < end && line.startsWith('#') ? '' : line));
+  const isRule = (line: string) => line.trimEnd() === '---';
+  const end = isRule(lines[0] ?? '') ? lines.findIndex((line, index) => index > 0 && isRule(line)) : -1;
+  const isFront = lines.slice(1, Math.max(1, end)).every((line) => frontMatter.test(line));
+  return lines.map((line, index) => (isFront && index < end && line.startsWith('#') ? '' : line));
 }
 
 /** The lines up to the second heading. */
