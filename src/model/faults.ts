@@ -148,7 +148,7 @@ function codesOf(parts: readonly Record<string, unknown>[]): string {
 function statusIn([own]: readonly Record<string, unknown>[]): number | null {
   const status = typeof own?.code === 'string' ? Number(own.code) : own?.code;
   // 499 says that a connection was closed.
-  return typeof status === 'number' && status >= 400 && status < 600 && status !== 499 ? status : null;
+  return typeof status === 'number' && status >= 400 && status !== 499 ? status : null;
 }
 
 function parsed(text: string): unknown {

@@ -20,8 +20,7 @@ export function authorize(auth: RestAuth | undefined, url: URL, headers: Record<
 
 /** Adds a key to a query, whose other parts stay as they are written. */
 function addKey(url: URL, name: string, key: string): void {
-  const others = url.search.slice(1).split('&');
-  const kept = others.filter((piece) => piece !== '' && !new URLSearchParams(piece).has(name));
+  const kept = url.search.split('&').filter((piece) => piece !== '' && !new URLSearchParams(piece).has(name));
   url.search = [...kept, new URLSearchParams({ [name]: key })].join('&');
 }
 

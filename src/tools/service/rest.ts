@@ -194,7 +194,7 @@ export function encoded(body: unknown, headers: Record<string, string>): Pick<Re
   }
   const json = JSON.stringify(body, (_, value) => {
     if (!isLost(value)) return value;
-    const kind = typeof value === 'object' ? `a ${value.constructor?.name ?? 'value'}` : shown(value);
+    const kind = typeof value === 'object' ? Object.prototype.toString.call(value) : shown(value);
     throw new ToolError(`\`body\` must return a text, bytes, a form or a value that JSON holds; it holds ${kind}.`);
   });
   return { headers: { 'content-type': 'application/json', ...headers }, body: json };

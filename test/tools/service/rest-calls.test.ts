@@ -110,13 +110,14 @@ describe('REST tools: what is sent', () => {
   });
 
   it.each<[string, unknown, string]>([
-    ['a map', new Map([['a', 1]]), 'a Map'],
-    ['a set within', { a: [new Set([1])] }, 'a Set'],
-    ['a promise', Promise.resolve(1), 'a Promise'],
-    ['a blob', new Blob(['a']), 'a Blob'],
-    ['bytes within', { a: new Uint8Array(2) }, 'a Uint8Array'],
+    ['a map', new Map([['a', 1]]), '[object Map]'],
+    ['a set within', { a: [new Set([1])] }, '[object Set]'],
+    ['a promise', Promise.resolve(1), '[object Promise]'],
+    ['a blob', new Blob(['a']), '[object Blob]'],
+    ['bytes within', { a: new Uint8Array(2) }, '[object Uint8Array]'],
     ['no number', { a: Number.NaN }, 'NaN'],
     ['a symbol', Symbol('a'), 'Symbol(a)'],
+    ['a function', { a: () => 1 }, 'a function'],
   ])('a body that JSON would lose is refused: %s', async (_, body, held) => {
     await using server = await service((_request, response) => response.end());
     const call = made({ method: 'POST', url: server.url, body: () => body }).execute({});
@@ -132,7 +133,11 @@ describe('REST tools: what is sent', () => {
     new (class Empty {
       toJSON = () => ({ a: 1 });
     })(),
-  ])('an empty object is a body, and one that says how it is written', async (body) => {
+    new (class Point {
+      x = 1;
+    })(),
+    { a: '', b: 'text', c: true, d: 0, e: null, f: [''], g: undefined },
+  ])('what JSON holds is a body: %j', async (body) => {
     await using server = await service((_, response) => response.end());
     await made({ method: 'POST', url: server.url, body: () => body }).execute({});
     expect(server.received[0]?.body).toBe(JSON.stringify(body));
