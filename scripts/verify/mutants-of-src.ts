@@ -135,7 +135,10 @@ const guarded = guarding.reduce((sum, row) => sum + row.killed, 0);
 const open = guarding.flatMap((row) => row.survivors);
 /** A file that has changed since it was measured: its lines may have moved, too. */
 const mark = (row: Row) => (row.digest === digestOf(row.file) ? '' : ' \\*');
-const table = (list: readonly Survivor[]) => `| where | original | mutant |
+const table = (list: readonly Survivor[]) =>
+  list.length === 0
+    ? 'None.'
+    : `| where | original | mutant |
 | --- | --- | --- |
 ${list.map((one) => `| ${one.file}:${one.line} | ${cell(one.original)} | ${cell(one.replacement)} |`).join('\n')}`;
 const text = `# Mutation testing of src/
