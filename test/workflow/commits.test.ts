@@ -152,7 +152,10 @@ describe('W-2: a commit of some paths', () => {
 
     it('is signed if the user has commits signed', async () => {
       const signs = join(temporaryFolder(), 'signs');
-      writeFileSync(signs, '#!/bin/sh\necho "[GNUPG:] SIG_CREATED D" >&2\necho "-----BEGIN PGP SIGNATURE-----"\n');
+      writeFileSync(
+        signs,
+        '#!/bin/sh\ncat > /dev/null\necho "[GNUPG:] SIG_CREATED D" >&2\necho "-----BEGIN PGP SIGNATURE-----"\n',
+      );
       chmodSync(signs, 0o755);
       project.git('config', 'gpg.program', signs);
       const signedOn = async (branch: string) => {
