@@ -134,7 +134,7 @@ function partsOf(error: unknown): Record<string, unknown>[] {
   return [own, ...inner].flatMap((one) => (typeof one === 'object' && one !== null ? [{ ...one }] : []));
 }
 
-/** Returns the `code`, `type` and `status` that are texts; empty if there are none. */
+/** Joins the `code`, `type` and `status` fields that are strings; returns an empty string if there are none. */
 function codesOf(parts: readonly Record<string, unknown>[]): string {
   const found = parts.flatMap(({ code, type, status }) => [code, type, status]);
   return found

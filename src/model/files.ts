@@ -198,7 +198,7 @@ function unescaped(text: string): Uint8Array {
 
 const percent = 0x25;
 
-/** Returns what a byte means as a hexadecimal digit; -1 if it is none. */
+/** Returns the value of a hexadecimal digit; -1 for any other character. */
 function digitOf(byte = 0): number {
   return '0123456789abcdef'.indexOf(String.fromCharCode(byte).toLowerCase());
 }

@@ -211,7 +211,7 @@ describe('where a server listens', () => {
     await closeHttp(first);
   });
 
-  it('an error of a server that listens is logged, and the server goes on', async () => {
+  it('a server logs an error that occurs while it listens, and continues to serve', async () => {
     const { lines, logger } = keptLog();
     const http = createServer((_, response) => response.end('here'));
     const { origin } = await listening(http, {}, logger);

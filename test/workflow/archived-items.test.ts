@@ -1,8 +1,9 @@
-import { chmodSync, renameSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, mkdirSync, renameSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { WorkFunction } from '../../src/workflow/index.ts';
 import { runOver, TestBacklog } from '../support/backlog.ts';
+import { projectWith } from '../support/project.ts';
 
 const succeeds: WorkFunction = () => ({ status: 'succeeded' });
 
@@ -25,14 +26,9 @@ describe('W-1: an item that is archived says that it is done', () => {
     ['completed/BUG-001', 'completed/BUG-001'],
     ['deprecated/BUG-001-bug-1', 'deprecated/BUG-001-bug-1'],
   ])('also if its agent moved it to %s', async (to, target) => {
-    const backlog = new TestBacklog();
-    backlog.bug(1);
-    backlog.write('completed/.keep', '');
-    backlog.write('deprecated/.keep', '');
-    backlog.write('.agent-config.json', '{"auto_commit": true}');
-    backlog.git('add', '--all');
-    backlog.git('commit', '--quiet', '--message=As found');
+    const backlog = projectWith(1);
     const process: WorkFunction = () => {
+      mkdirSync(join(backlog.folder, dirname(to)), { recursive: true });
       renameSync(join(backlog.folder, 'bugs/BUG-001-bug-1'), join(backlog.folder, to));
       return { status: 'succeeded' };
     };

@@ -98,7 +98,7 @@ describe('items are written one at a time', () => {
     expect(await work).toBe('written');
   });
 
-  it('or not at all, if that takes longer than git may take', async () => {
+  it('or not at all, if that takes longer than a git command may take', async () => {
     fakeTimers();
     const giveBack = heldElsewhere('items');
     let end: unknown = null;

@@ -57,7 +57,7 @@ export async function lockRun(backlog: string): Promise<Lock> {
   throw new PawlError('backlog_locked', `Another run is using the backlog ${backlog} (${lock.holder}).`);
 }
 
-/** Longer than git may take, whose hooks may run tests while it commits an item. */
+/** Longer than one git command may take: hooks may run tests while an item is committed. */
 const waitMs = 310_000;
 /** The longest pause between two looks, in ms. */
 const mostPauseMs = 500;
