@@ -26,7 +26,7 @@ export type {
 } from '../machines/index.ts';
 export { slugs } from '../machines/index.ts';
 export { type DefinedAgent, defineAgent } from './agent/define-agent.ts';
-export type { Agent, AgentDefinition, Limits, ModelSettings, Price } from './agent/definition.ts';
+export type { Agent, AgentDefinition } from './agent/definition.ts';
 export {
   type CheckContext,
   type CheckInput,
@@ -35,16 +35,15 @@ export {
   type CheckVerdict,
   replace,
 } from './agent/guardrails.ts';
-export type { SessionOverrides } from './agent/narrow.ts';
 export type { PrepareTurn, TurnChanges, TurnPreparation } from './agent/turn-changes.ts';
-export { PawlError, type PawlErrorCode } from './errors.ts';
 export type { Clock } from './host/clock.ts';
+export { boundedFetch } from './http/bounded-fetch.ts';
+export { PawlError, type PawlErrorCode } from './input/errors.ts';
 export type {
   Append,
   Journal,
   JournalEntry,
   JournaledSession,
-  Metadata,
   SessionChange,
   SessionHead,
   SessionMessage,
@@ -53,7 +52,6 @@ export type {
 } from './journal/journal.ts';
 export { deleteSession, exportSession, listSessions, pruneSessions } from './journal/sessions.ts';
 export { type SqliteJournalOptions, sqliteJournal } from './journal/sqlite/sqlite.ts';
-export { boundedFetch } from './model/bounded-fetch.ts';
 export type { InputMessage } from './model/messages.ts';
 export type { EventListener, SessionEvent } from './observe/events.ts';
 export type { Logger, LoggerOption } from './observe/log/logger.ts';
@@ -62,7 +60,8 @@ export { type Slice, slice } from './observe/slices.ts';
 export type { JsonOf } from './platform/plain-json.ts';
 export type { ReportFormat } from './report/format.ts';
 export type { ReportDefinition } from './report/registry.ts';
-export { type ServedAgent, type ServeMcpOptions, serveMcp } from './serve/serve-mcp.ts';
+export { serveMcp } from './serve/serve-mcp.ts';
+export type { ServedAgent, ServeMcpOptions } from './serve/served-agent.ts';
 export type { ResumeOptions, SessionBudget, SessionOptions } from './session/options.ts';
 export { type ForkOptions, forkSession } from './session/recovery/fork-session.ts';
 export { abortSession, answerSession, approveSession, steerSession, stopSession } from './session/recovery/messages.ts';
@@ -87,7 +86,8 @@ export type {
 export { runSession, startSession } from './session/start-session.ts';
 export type { ToolContext } from './tools/catalog-tool.ts';
 export { type FunctionTool, idempotent, type LocalTool } from './tools/local.ts';
-export type { McpServerConfig, McpServerDefinition } from './tools/mcp/definition.ts';
+export type { McpServerConfig } from './tools/mcp/config.ts';
+export type { McpServerDefinition } from './tools/mcp/pool.ts';
 export { type McpPool, mcpPool } from './tools/mcp/pool.ts';
 export {
   allow,
@@ -99,7 +99,13 @@ export {
   requires,
   type ToolPolicy,
 } from './tools/policies.ts';
-export { ToolError } from './tools/result.ts';
-export { type OpenApiOptions, openApiTools } from './tools/service/openapi.ts';
+export { openApiTools } from './tools/service/openapi.ts';
+export type { OpenApiOptions } from './tools/service/openapi-options.ts';
 export { type RestToolOptions, restTool } from './tools/service/rest.ts';
 export type { RestAuth } from './tools/service/rest-auth.ts';
+export type { Limits } from './vocabulary/limits.ts';
+export type { Metadata } from './vocabulary/metadata.ts';
+export type { SessionOverrides } from './vocabulary/overrides.ts';
+export type { Price } from './vocabulary/prices.ts';
+export type { ModelSettings } from './vocabulary/settings.ts';
+export { ToolError } from './vocabulary/tool-error.ts';

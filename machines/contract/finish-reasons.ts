@@ -1,4 +1,5 @@
-import type { Reply } from './reply.ts';
+/** Why a reply ended: the AI SDK's word, and the provider's own; null if its stream gave no reason. */
+export type FinishReason = { unified: string; raw: string | null } | null;
 
 /**
  * The meaning of a finish reason (C-5). `paused`: the provider continues once it gets its reply back. `malformed`: it
@@ -57,7 +58,7 @@ const senses: Readonly<Record<string, FinishSense>> = {
  * Returns a finish reason's meaning. An unlisted value is `unknown`, which counts as complete. A missing or empty
  * reason (some servers send '' with every part) is `broken`. A raw value may have details after a colon.
  */
-export function finishSense(reason: Reply['finishReason']): FinishSense | 'unknown' {
+export function finishSense(reason: FinishReason): FinishSense | 'unknown' {
   const [raw = ''] = (reason?.raw?.toLowerCase() ?? '').split(':');
   const known = senseOf(raw);
   // The AI SDK has no value of its own for these: it calls the one `stop`, the other `error`.

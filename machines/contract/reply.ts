@@ -8,7 +8,7 @@ import {
   type ReasoningFilePart,
   type ToolOutput,
 } from './conversation.ts';
-import { finishSense } from './finish-reasons.ts';
+import { type FinishReason, finishSense } from './finish-reasons.ts';
 import type { Json } from './json.ts';
 import { historyInput } from './tool-input.ts';
 
@@ -17,8 +17,7 @@ export type Reply = {
   /** The AI SDK's name for the provider that sent it. */
   provider: string;
   content: ReplyPart[];
-  /** null if the stream ended without a finish reason. */
-  finishReason: { unified: string; raw: string | null } | null;
+  finishReason: FinishReason;
   /** Tool inputs that started and were cut off before they were whole, so they are no calls. */
   openInputs: { callId: string; name: string; input: string }[];
   /** Messages of the error parts. */

@@ -1,5 +1,5 @@
 /**
- * `npm run mutants:src -- src/agent/redact.ts …`: runs Stryker over these files, and adds the result to
+ * `npm run mutants:src -- src/secrets/redact.ts …`: runs Stryker over these files, and adds the result to
  * `docs/verification-mutants-src.md`. `--tests 'test/agent/*.test.ts test/host/*.test.ts'` runs only these tests, which
  * takes minutes instead of an hour, and catches less; without it, a file is tested as it was before, or else with all.
  * With `--again`, only known survivors of the files are tried, with these tests, which are added to those of the record.

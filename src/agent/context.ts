@@ -1,4 +1,4 @@
-import { expected, PawlError, reasonOf } from '../errors.ts';
+import { expected, PawlError, reasonOf } from '../input/errors.ts';
 import type { CheckAtOnce, Validation } from '../schema/schema.ts';
 import type { Agent } from './definition.ts';
 import { hasTool } from './handoffs.ts';

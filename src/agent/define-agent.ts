@@ -1,21 +1,24 @@
 import { z } from 'zod';
-import { expected, fieldName, PawlError, Problems } from '../errors.ts';
+import { policyShape } from '../http/http-policy.ts';
+import { check } from '../input/check.ts';
+import { expected, fieldName, PawlError, Problems } from '../input/errors.ts';
 import { knownProviders, parseModelString, Target, targetName } from '../model/targets.ts';
 import type { ReportFormat } from '../report/format.ts';
 import { type ReportDefinition, type ReportOf, reportFormat } from '../report/registry.ts';
 import { textFormat } from '../report/text.ts';
 import { checkAtOnce } from '../schema/schema.ts';
+import { shortestSecret } from '../secrets/spellings.ts';
 import { finalReportTool } from '../tools/built-in/final-report.ts';
-import { builtInNames, builtInsOf } from '../tools/built-in/list.ts';
-import { type CatalogTool, toolNamePattern } from '../tools/catalog-tool.ts';
+import { builtInsOf } from '../tools/built-in/list.ts';
+import type { CatalogTool } from '../tools/catalog-tool.ts';
 import { handoffName } from '../tools/handoff-tool.ts';
 import { localTool } from '../tools/local.ts';
 import { checkServer } from '../tools/mcp/definition.ts';
-import { policyShape } from '../tools/service/http-policy.ts';
-import { check } from './check.ts';
-import { type Agent, type AgentDefinition, definitionSchema, isAgent, limitsSchema, nameRule } from './definition.ts';
+import { builtInNames } from '../vocabulary/built-ins.ts';
+import { limitsSchema } from '../vocabulary/limits.ts';
+import { nameRule, toolNamePattern } from '../vocabulary/tool-names.ts';
+import { type Agent, type AgentDefinition, definitionSchema, isAgent } from './definition.ts';
 import { joined } from './handoffs.ts';
-import { shortestSecret } from './secrets.ts';
 
 const downloadsSchema = z.strictObject(policyShape);
 

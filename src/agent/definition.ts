@@ -1,104 +1,27 @@
-import type { JSONObject, ProviderV4 } from '@ai-sdk/provider';
+import type { ProviderV4 } from '@ai-sdk/provider';
 import { z } from 'zod';
+import type { HttpPolicy } from '../http/http-policy.ts';
+import { aFunction, flag, oneOf, text, texts } from '../input/shapes.ts';
 import type { ModelReference, Target } from '../model/targets.ts';
 import type { Slice } from '../observe/slices.ts';
 import type { ReportFormat } from '../report/format.ts';
 import type { ReportDefinition } from '../report/registry.ts';
 import type { CheckAtOnce, SchemaFor } from '../schema/schema.ts';
-import { builtInsSchema } from '../tools/built-in/list.ts';
-import { type CatalogTool, toolNamePattern } from '../tools/catalog-tool.ts';
+import type { CatalogTool } from '../tools/catalog-tool.ts';
 import type { LocalTool } from '../tools/local.ts';
-import type { McpServerDefinition } from '../tools/mcp/definition.ts';
+import type { McpServerDefinition } from '../tools/mcp/pool.ts';
 import type { ToolPolicy } from '../tools/policies.ts';
-import type { HttpPolicy } from '../tools/service/http-policy.ts';
+import { builtInsSchema } from '../vocabulary/built-ins.ts';
+import type { Limits } from '../vocabulary/limits.ts';
+import { type Price, priceSchema } from '../vocabulary/prices.ts';
+import { settingsSchema } from '../vocabulary/settings.ts';
+import { nameRule, toolNamePattern } from '../vocabulary/tool-names.ts';
 import type { CheckInput, CheckReply, CheckReport } from './guardrails.ts';
-import type { Voice } from './handoffs.ts';
-import { aFunction, count, flag, headersOf, milliseconds, oneOf, text, texts } from './shapes.ts';
 import type { PrepareTurn } from './turn-changes.ts';
 
 /** A provider may be a function, such as that of `@ai-sdk/openai`. */
 const isProvider = (value: unknown) =>
   ((typeof value === 'object' && value !== null) || typeof value === 'function') && 'languageModel' in value;
-
-const resultBytes = 'an integer of at least 256';
-const replyBytes = 'an integer of at least 1024';
-
-/** The limits of an agent's sessions, checked when the agent is defined (B-1). */
-export const limitsSchema = z.strictObject({
-  /** Turns per session; default: 10. */
-  maxTurns: count.default(10),
-  /** Attempts per turn, including the first; default: 3. */
-  maxRetries: count.default(3),
-  /** Calls to real tools per reply; default: 20. */
-  maxToolCallsPerTurn: count.default(20),
-  /** Tools that run concurrently; default: 8. */
-  maxConcurrentTools: count.default(8),
-  /** Timeout of a tool call, in ms; default: 60,000. */
-  toolTimeoutMs: milliseconds.default(60_000),
-  /** Timeout for a request's complete reply, in ms; default: 600,000. */
-  modelTimeoutMs: milliseconds.default(600_000),
-  /** Longest gap between two parts of a streamed reply, in ms; default: 120,000. */
-  modelIdleTimeoutMs: milliseconds.default(120_000),
-  /** Ms to wait for an approval; null waits indefinitely; default: null. */
-  approvalTimeoutMs: milliseconds.nullable().default(null),
-  /** Ms to wait for the answer to a call of a client-side tool; null waits indefinitely; default: 600,000. */
-  clientToolTimeoutMs: milliseconds.nullable().default(600_000),
-  /** Bytes of a reply, beyond which the request is cancelled and the attempt fails; default: 16,777,216 (16 MiB). */
-  replyBytes: z
-    .int({ error: replyBytes })
-    .min(1_024, { error: replyBytes })
-    .default(16 * 1_024 * 1_024),
-  /** Bytes of a tool result sent to the model; default: 65,536. */
-  toolResultBytes: z.int({ error: resultBytes }).min(256, { error: resultBytes }).default(65_536),
-  /** Maximum tokens of a request plus its reply; null disables the context guard; default: null. */
-  contextWindow: count.nullable().default(null),
-  /** Ms for `instructions()` or `prepareTurn()` to return, and for all MCP servers to connect; default: 30,000. */
-  prepareTimeoutMs: milliseconds.default(30_000),
-  /** How deep sub-agents may nest, counting the root session (B-7); default: 3. */
-  maxDepth: count.default(3),
-  /**
-   * Total requests that a session and its sub-agents may send (B-7). Default: null, meaning four times
-   * `maxTurns x maxRetries`.
-   */
-  maxTreeRequests: count.nullable().default(null),
-});
-
-export type Limits = z.output<typeof limitsSchema>;
-
-/** Passed to every request. `promptCaching` and `streaming` are Pawl's, the rest the AI SDK's. */
-export const settingsSchema = z.strictObject({
-  temperature: z.number({ error: 'a number' }).optional(),
-  maxOutputTokens: count.optional(),
-  topP: z.number({ error: 'a number' }).optional(),
-  topK: z.number({ error: 'a number' }).optional(),
-  presencePenalty: z.number({ error: 'a number' }).optional(),
-  frequencyPenalty: z.number({ error: 'a number' }).optional(),
-  stopSequences: texts.optional(),
-  seed: z.int({ error: 'an integer' }).optional(),
-  reasoning: oneOf('provider-default', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max').optional(),
-  providerOptions: z.record(z.string(), z.custom<JSONObject>(isObject, { error: 'an object' })).optional(),
-  headers: headersOf(text.optional()).optional(),
-  /** `auto` sets cache marks for providers that need them (N-3); default: `auto`. */
-  promptCaching: oneOf('auto', 'off').optional(),
-  /** false requests full responses, for models and gateways that can't stream; default: true. */
-  streaming: flag.optional(),
-});
-
-export type ModelSettings = z.output<typeof settingsSchema>;
-
-const dollars = z.number({ error: 'a number of at least 0' }).min(0, { error: 'a number of at least 0' });
-
-/** US dollars per million tokens. Missing cache prices default to `input`. */
-const priceSchema = z.strictObject({
-  input: dollars,
-  output: dollars,
-  cacheRead: dollars.optional(),
-  cacheWrite: dollars.optional(),
-});
-
-export type Price = z.output<typeof priceSchema>;
-
-export const nameRule = '1 to 64 characters from A-Z, a-z, 0-9, _ and -';
 
 /** An agent definition; unknown options are rejected. Models, tools, servers and sub-agents are checked separately. */
 export const definitionSchema = z.strictObject({
@@ -232,3 +155,16 @@ function isObject(value: unknown): value is object {
 function isSlice(value: unknown): boolean {
   return isObject(value) && 'initial' in value && 'reduce' in value && typeof value.reduce === 'function';
 }
+
+/** One agent's own part in a session whose conversation may be handed over (T-8). */
+export type Voice = {
+  /** What it is called in `handoffs`; null for the agent that sessions begin with. */
+  name: string | null;
+  definition: AgentDefinition;
+  /** Checks a session's context for it; null without `contextSchema`. */
+  checkContext: Agent['checkContext'];
+  /** The names of its tools, those that hand over among them, and of its sub-agents. */
+  tools: ReadonlySet<string>;
+  /** Its targets in order of preference: their names for itself, and in the session. */
+  targets: ReadonlyMap<string, string>;
+};

@@ -1,23 +1,9 @@
-import { expected, fieldName, PawlError } from '../errors.ts';
+import { expected, fieldName, PawlError } from '../input/errors.ts';
 import type { Target } from '../model/targets.ts';
-import { finalReportName } from '../tools/built-in/final-report.ts';
-import { builtInNames } from '../tools/built-in/list.ts';
 import type { CatalogTool } from '../tools/catalog-tool.ts';
 import { handoffTool } from '../tools/handoff-tool.ts';
-import { type Agent, type AgentDefinition, isAgent } from './definition.ts';
-
-/** One agent's own part in a session whose conversation may be handed over (T-8). */
-export type Voice = {
-  /** What it is called in `handoffs`; null for the agent that sessions begin with. */
-  name: string | null;
-  definition: AgentDefinition;
-  /** Checks a session's context for it; null without `contextSchema`. */
-  checkContext: Agent['checkContext'];
-  /** The names of its tools, those that hand over among them, and of its sub-agents. */
-  tools: ReadonlySet<string>;
-  /** Its targets in order of preference: their names for itself, and in the session. */
-  targets: ReadonlyMap<string, string>;
-};
+import { builtInNames, finalReportName } from '../vocabulary/built-ins.ts';
+import { type Agent, type AgentDefinition, isAgent, type Voice } from './definition.ts';
 
 /** Whether a tool of the session belongs to a voice. */
 export function hasTool({ tools, definition }: Voice, { name, server }: Pick<CatalogTool, 'name' | 'server'>): boolean {

@@ -1,39 +1,10 @@
 import { z } from 'zod';
-import { expected, PawlError } from '../errors.ts';
-import { builtInNames } from '../tools/built-in/list.ts';
-import { check } from './check.ts';
-import { type Agent, type Limits, limitsSchema } from './definition.ts';
-import { nonBlank, text } from './shapes.ts';
-
-/** What a session may set for itself. It narrows what its agent allows, and never widens it. */
-export type SessionOverrides = {
-  /** Instructions in place of the agent's. */
-  instructions?: string;
-  /** Limits, none above the agent's; the bound is theirs. */
-  limits?: Partial<Limits>;
-  /** Some of the agent's models, by target name (`provider:model`), in order of preference. */
-  models?: readonly string[];
-  /** The tools that the model is shown, by name: the agent's own, its sub-agents and those of MCP servers. */
-  tools?: readonly string[];
-};
-
-export const overridesShape = {
-  instructions: text.optional(),
-  limits: z.unknown().optional(),
-  models: z.array(nonBlank, { error: 'an array of target names' }).min(1, { error: 'at least one target' }).optional(),
-  tools: z.array(nonBlank, { error: 'an array of tool names' }).optional(),
-} satisfies Record<keyof SessionOverrides, z.ZodType>;
-
-/** Extracts the overrides from a session's options; null if it sets none. */
-export function overridesIn({ instructions, limits, models, tools }: SessionOverrides): SessionOverrides | null {
-  const given = {
-    ...(instructions !== undefined && { instructions }),
-    ...(limits !== undefined && { limits }),
-    ...(models !== undefined && { models }),
-    ...(tools !== undefined && { tools }),
-  };
-  return Object.keys(given).length === 0 ? null : given;
-}
+import { check } from '../input/check.ts';
+import { expected, PawlError } from '../input/errors.ts';
+import { builtInNames } from '../vocabulary/built-ins.ts';
+import { type Limits, limitsSchema } from '../vocabulary/limits.ts';
+import { overridesShape, type SessionOverrides } from '../vocabulary/overrides.ts';
+import type { Agent } from './definition.ts';
 
 /** Returns the agent as a session has narrowed it. Throws `invalid_options` for anything that the agent does not allow. */
 export function narrowed<Report, Context>(

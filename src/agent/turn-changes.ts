@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { ContextWindow, Counters, JsonObject, Message } from '../../machines/index.ts';
-import { expected, PawlError } from '../errors.ts';
-import { lazily } from '../schema/lazily.ts';
-import { check } from './check.ts';
-import { type ModelSettings, settingsSchema } from './definition.ts';
-import { nonBlank, text } from './shapes.ts';
+import { check } from '../input/check.ts';
+import { expected, PawlError } from '../input/errors.ts';
+import { nonBlank, text } from '../input/shapes.ts';
+import { lazily } from '../platform/lazily.ts';
+import { type ModelSettings, settingsSchema } from '../vocabulary/settings.ts';
 
 /** What `prepareTurn` receives about the next turn. */
 export type TurnPreparation<Context = unknown> = {

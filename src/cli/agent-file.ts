@@ -3,7 +3,7 @@ import { dirname, extname, relative, resolve, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseDocument } from 'yaml';
 import { type AgentDefinition, definitionSchema, isAgent } from '../agent/definition.ts';
-import { given, messageOf, PawlError, shown } from '../errors.ts';
+import { given, messageOf, PawlError, shown } from '../input/errors.ts';
 import type { LocalTool } from '../tools/local.ts';
 import { globOf } from '../workspace/globs.ts';
 import {

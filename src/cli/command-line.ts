@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { expected } from '../errors.ts';
+import { expected } from '../input/errors.ts';
 import type { SessionResult } from '../session/session.ts';
 
 export const exitCodes = { succeeded: 0, failed: 1, usage: 2, aborted: 130, suspended: 75 } as const;

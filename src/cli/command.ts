@@ -1,4 +1,4 @@
-import { messageOf, PawlError } from '../errors.ts';
+import { messageOf, PawlError } from '../input/errors.ts';
 import { chatCommand } from './chat/chat.ts';
 import { commands, exitCodes, generalUsage, isCommand, readFlags, UsageError, usageOf } from './command-line.ts';
 import { demoCommand } from './demo/demo.ts';

@@ -1,5 +1,5 @@
 import { type Logger, stderrLogger } from '../observe/log/logger.ts';
-import { tame } from '../text.ts';
+import { tame } from '../platform/text.ts';
 import type { Flags } from './command-line.ts';
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;

@@ -1,7 +1,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { expected } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import { inTime } from '../host/deadline.ts';
+import { expected } from '../input/errors.ts';
 import { openaiCompatible } from '../model/compatible.ts';
 import type { ModelReference } from '../model/targets.ts';
 import type { Flags } from './command-line.ts';

@@ -1,4 +1,4 @@
-import { shown } from '../errors.ts';
+import { shown } from '../input/errors.ts';
 import type { LocalTool } from '../tools/local.ts';
 import { fileTools } from '../workspace/file-tools.ts';
 import { shellTool } from '../workspace/shell-tool.ts';

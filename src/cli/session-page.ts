@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Agent } from '../agent/definition.ts';
-import { reasonOf } from '../errors.ts';
+import { reasonOf } from '../input/errors.ts';
 import type { Inspector } from '../inspect/inspector.ts';
 import type { Journal } from '../journal/journal.ts';
 import { unknownSession } from '../journal/journal-errors.ts';

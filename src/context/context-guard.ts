@@ -1,5 +1,5 @@
 import { type ContextWindow, type Message, roomOf } from '../../machines/index.ts';
-import type { Limits } from '../agent/definition.ts';
+import type { Limits } from '../vocabulary/limits.ts';
 
 /** Default tokens reserved for a reply. */
 const defaultReserveTokens = 4_096;

@@ -9,8 +9,8 @@ import {
   stubTokens,
   type Usage,
 } from '../../machines/index.ts';
-import type { PromptSource } from '../model/prompt.ts';
-import { estimateJsonTokens, estimateMessageTokens } from './tokens.ts';
+import { estimateJsonTokens, estimateMessageTokens } from '../vocabulary/tokens.ts';
+import type { PromptSource } from './prompt-source.ts';
 
 /** A provider that reports less than this share of the estimate does not count everything that was sent. */
 const leastShare = 0.5;

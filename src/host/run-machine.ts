@@ -1,6 +1,6 @@
 import type { InspectionEvent } from 'xstate';
 import type { Delivery, HostEvent } from '../../machines/index.ts';
-import { expected, messageOf, onRejection } from '../errors.ts';
+import { expected, messageOf, onRejection } from '../input/errors.ts';
 import type { Clock } from './clock.ts';
 import type { Driver, DriverOwner, MakeDriver, Perform } from './driver.ts';
 import type { Outcome } from './driver-core.ts';

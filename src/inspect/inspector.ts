@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { check } from '../agent/check.ts';
-import type { Agent } from '../agent/definition.ts';
-import { isAgent } from '../agent/definition.ts';
-import { configuredSecrets, environmentSecrets } from '../agent/secrets.ts';
-import { port as aPort, texts } from '../agent/shapes.ts';
+import { type Agent, isAgent } from '../agent/definition.ts';
+import { configuredSecrets } from '../agent/secrets.ts';
+import { check } from '../input/check.ts';
+import { port as aPort, texts } from '../input/shapes.ts';
 import { aJournal } from '../journal/given.ts';
 import type { Journal } from '../journal/journal.ts';
 import { unknownSession } from '../journal/journal-errors.ts';
 import { MemoryJournal } from '../journal/memory.ts';
+import { environmentSecrets } from '../secrets/credentials.ts';
 import { serveInspector } from './live/server.ts';
 import { WatchedJournal } from './live/watched-journal.ts';
 import { sessionFile } from './tape/session-file.ts';

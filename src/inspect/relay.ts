@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expected, messageOf, PawlError } from '../errors.ts';
+import { expected, messageOf, PawlError } from '../input/errors.ts';
 
 export type Relay = { readonly address: string; send(message: string): void; stop(): void };
 

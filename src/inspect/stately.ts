@@ -1,12 +1,12 @@
 import type { StatelyInspectionEvent } from '@statelyai/inspect';
 import type { AnyActorRef, AnyEventObject, InspectionEvent } from 'xstate';
 import { z } from 'zod';
-import { check } from '../agent/check.ts';
-import { redact } from '../agent/redact.ts';
 import { configuredSecrets } from '../agent/secrets.ts';
-import { port as aPort, texts } from '../agent/shapes.ts';
-import { messageOf, PawlError } from '../errors.ts';
+import { check } from '../input/check.ts';
+import { messageOf, PawlError } from '../input/errors.ts';
+import { port as aPort, texts } from '../input/shapes.ts';
 import { plainJson } from '../platform/plain-json.ts';
+import { redact } from '../secrets/redact.ts';
 import { startRelay } from './relay.ts';
 
 export type StatelyInspectorOptions = {

@@ -1,4 +1,4 @@
-import { PawlError } from '../errors.ts';
+import { PawlError } from '../input/errors.ts';
 import type { JournalEntry } from './journal.ts';
 
 /**

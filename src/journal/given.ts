@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { check } from '../agent/check.ts';
-import { hasMethods, nonBlank } from '../agent/shapes.ts';
-import { lazily } from '../schema/lazily.ts';
+import { check } from '../input/check.ts';
+import { hasMethods, nonBlank } from '../input/shapes.ts';
+import { lazily } from '../platform/lazily.ts';
 import type { Journal } from './journal.ts';
 
 /** A journal that a caller gives, and a session of it: checked before anything runs. */

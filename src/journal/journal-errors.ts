@@ -1,4 +1,4 @@
-import { PawlError } from '../errors.ts';
+import { PawlError } from '../input/errors.ts';
 
 /** The errors of journals, worded once for all stores. */
 

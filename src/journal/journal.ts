@@ -9,15 +9,13 @@ import type {
   WorkflowAbort,
   WorkflowInput,
 } from '../../machines/index.ts';
-import type { SessionOverrides } from '../agent/narrow.ts';
-import type { OfferedTool } from '../model/request-model.ts';
 import type { Sighting } from '../observe/events.ts';
+import type { Metadata } from '../vocabulary/metadata.ts';
+import type { OfferedTool } from '../vocabulary/offered-tool.ts';
+import type { SessionOverrides } from '../vocabulary/overrides.ts';
 
 /** The format of the entries. A journal of another format is refused. */
 export const journalFormat = 4;
-
-/** What an application notes about a session, such as whose it is (S-7). */
-export type Metadata = Readonly<Record<string, string | number | boolean>>;
 
 /** What a session begins with: all that its machines, and the folds over their facts, need (D-3). */
 export type SessionHead = {

@@ -1,5 +1,5 @@
 import type { Delivery, Fact } from '../../machines/index.ts';
-import { PawlError, reasonOf } from '../errors.ts';
+import { PawlError, reasonOf } from '../input/errors.ts';
 import type { Sighting } from '../observe/events.ts';
 import type { JournalEntry, SessionHead } from './journal.ts';
 import { notASession } from './journal-errors.ts';

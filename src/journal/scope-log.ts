@@ -1,6 +1,6 @@
 import type { Delivery, Fact, Message, ModelRequest } from '../../machines/index.ts';
 import type { DriverLog } from '../host/journaled.ts';
-import type { SentCall } from '../model/request-model.ts';
+import type { SentCall } from '../model/model-effect.ts';
 import type { Sighting } from '../observe/events.ts';
 import { sha1 } from '../platform/digest.ts';
 import type { SessionChange, SessionHead } from './journal.ts';

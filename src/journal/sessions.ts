@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { type Slug, slugs } from '../../machines/index.ts';
-import { check } from '../agent/check.ts';
-import { metadataShape, nonBlank } from '../agent/shapes.ts';
-import { lazily } from '../schema/lazily.ts';
+import { check } from '../input/check.ts';
+import { nonBlank } from '../input/shapes.ts';
+import { lazily } from '../platform/lazily.ts';
+import { metadataShape } from '../vocabulary/metadata.ts';
 import { checkJournal, checkSession } from './given.ts';
 import type { Journal, JournaledSession, SessionQuery, SessionStatus } from './journal.ts';
 import { unknownSession } from './journal-errors.ts';

@@ -1,4 +1,4 @@
-import { messageOf, PawlError } from '../errors.ts';
+import { messageOf, PawlError } from '../input/errors.ts';
 import { type JournalEntry, journalFormat } from './journal.ts';
 
 /** The first line of a tape. */

@@ -1,11 +1,10 @@
-import { messageOf, PawlError } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
+import { messageOf, PawlError } from '../input/errors.ts';
 import { randomId } from '../platform/random-id.ts';
 import { isDelta, joinedDelta, progressIn } from './entries.ts';
 import type { Append, Journal, JournalEntry, SessionChange, SessionHead, SessionMessage } from './journal.ts';
 import { giveBack } from './journal.ts';
 import { HeldLease } from './lease.ts';
-import type { ScopeLog } from './scope-log.ts';
 
 /** How often the inbox is read, in ms. */
 const inboxMs = 250;
@@ -22,7 +21,7 @@ export type TreeOwner = {
   /** The calls that wait for approval. */
   waiting(): string[];
   /** Takes in a message. Returns the log of the session that it is for; null if it is for none. */
-  receive(message: SessionMessage): ScopeLog | null;
+  receive(message: SessionMessage): { receives(id: number): void } | null;
   /** The log can no longer be written: nothing more may be done. */
   failed(error: PawlError): void;
   /** The journal could not be read, which is reported once per outage. */

@@ -1,6 +1,6 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { messageOf, PawlError } from '../errors.ts';
-import { providerFetch } from './patient-fetch.ts';
+import { providerFetch } from '../http/patient-fetch.ts';
+import { messageOf, PawlError } from '../input/errors.ts';
 
 /** Returns a model on an OpenAI-compatible server. Needs the optional peer `@ai-sdk/openai-compatible`. */
 export async function openaiCompatible(baseURL: string, model: string, apiKey?: string): Promise<LanguageModelV4> {

@@ -11,9 +11,9 @@ import {
   UnsupportedFunctionalityError,
 } from '@ai-sdk/provider';
 import type { Fault, FaultKind } from '../../machines/index.ts';
-import { redact } from '../agent/redact.ts';
-import { messageOf } from '../errors.ts';
-import { headOf } from '../text.ts';
+import { messageOf } from '../input/errors.ts';
+import { headOf } from '../platform/text.ts';
+import { redact } from '../secrets/redact.ts';
 
 const messageBytes = 2_000;
 

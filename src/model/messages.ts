@@ -1,11 +1,11 @@
 import type { ModelMessage } from 'ai';
 import { z } from 'zod';
-import type { FileData, FilePart, Json, Message, ToolOutput } from '../../machines/index.ts';
-import { expected, fieldName, messageOf, PawlError } from '../errors.ts';
+import type { FileData, Json, Message } from '../../machines/index.ts';
+import { expected, fieldName, messageOf, PawlError } from '../input/errors.ts';
 import { toBase64 } from '../platform/bytes.ts';
+import { lazily } from '../platform/lazily.ts';
 import { plainJson } from '../platform/plain-json.ts';
-import { lazily } from '../schema/lazily.ts';
-import { contentPiece, type SdkPiece } from './content-piece.ts';
+import { contentPiece, type SdkPiece } from '../vocabulary/sdk-messages.ts';
 
 /** A message passed in: from the conversation of an earlier session, or an AI SDK model message (without `system`). */
 export type InputMessage = Message | ModelMessage;
@@ -194,44 +194,4 @@ function toFileData(value: AnyFileData): FileData {
 function toInput(input: unknown): Record<string, Json> {
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) return JSON.parse(JSON.stringify(input));
   return { malformed_input: typeof input === 'string' ? input : (JSON.stringify(input) ?? '') };
-}
-
-/** Converts the conversation to the AI SDK's shapes, for tools that read it. */
-export function toModelMessages(messages: readonly Message[]): ModelMessage[] {
-  return messages.map((one): ModelMessage => {
-    switch (one.role) {
-      case 'user':
-        return { ...one, content: one.content.map((part) => (part.type === 'file' ? sdkFile(part) : part)) };
-      case 'assistant':
-        return {
-          role: 'assistant',
-          content: one.content
-            .filter((part) => part.type !== 'reasoning-file')
-            .map((part) => {
-              if (part.type === 'file') return sdkFile(part);
-              return part.type === 'tool-result' ? { ...part, output: sdkOutput(part.output) } : part;
-            }),
-        };
-      case 'tool':
-        return { ...one, content: one.content.map((part) => ({ ...part, output: sdkOutput(part.output) })) };
-      default:
-        return one satisfies never;
-    }
-  });
-}
-
-function sdkFile({ data: content, ...rest }: FilePart) {
-  return {
-    ...rest,
-    data: content.type === 'url' ? new URL(content.url) : content.type === 'data' ? content.data : content,
-  };
-}
-
-function sdkOutput(output: ToolOutput) {
-  if (output.type !== 'content') return output;
-  return { ...output, value: output.value.map((part) => (part.type === 'file' ? sdkOutputFile(part) : part)) };
-}
-
-function sdkOutputFile({ data: content, ...rest }: FilePart) {
-  return { ...rest, data: content.type === 'url' ? { type: 'url' as const, url: new URL(content.url) } : content };
 }

@@ -1,5 +1,5 @@
 import type { Usage } from '../../machines/index.ts';
-import type { Price } from '../agent/definition.ts';
+import type { Price } from '../vocabulary/prices.ts';
 
 /** Returns the cost of a request in US dollars; null if the target has no price. */
 export function costOf(usage: Usage, price: Price | undefined): number | null {

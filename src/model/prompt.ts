@@ -16,8 +16,9 @@ import {
   userMessage,
 } from '../../machines/index.ts';
 import { withoutResults } from '../context/context-guard.ts';
+import type { PromptSource } from '../context/prompt-source.ts';
 import { ownCopy } from '../platform/own-copy.ts';
-import { wellFormed } from '../text.ts';
+import { wellFormed } from '../platform/text.ts';
 import { type CacheMark, cacheMark, marked, marksIn, marksLeft } from './cache-marks.ts';
 import { ownedBy } from './reply/own-parts.ts';
 
@@ -49,15 +50,6 @@ export type PromptForms = {
   output(part: ToolResultPart): ToolOutput;
   /** Returns a file that is named by its URL as it goes out. */
   file<Part extends Pick<FilePart, 'mediaType' | 'data'>>(part: Part): Part | TextPart;
-};
-
-/** The source of a prompt: the lasting, append-only conversation. */
-export type PromptSource = {
-  readonly instructions: string | null;
-  /** The instructions of turns that do not set their own. */
-  readonly ownInstructions: string | null;
-  readonly messages: readonly Message[];
-  readonly answerTokens: ReadonlyMap<string, number>;
 };
 
 /**

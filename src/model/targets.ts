@@ -1,8 +1,8 @@
 import { type LanguageModelV4, NoSuchModelError, type ProviderV4 } from '@ai-sdk/provider';
 import type { LanguageModel } from 'ai';
-import { messageOf } from '../errors.ts';
+import { providerFetch } from '../http/patient-fetch.ts';
+import { messageOf } from '../input/errors.ts';
 import { environment, isInstalled } from '../platform/node.ts';
-import { providerFetch } from './patient-fetch.ts';
 
 /** The user's reference to a model: an AI SDK language model, or `provider:model`. */
 export type ModelReference = LanguageModel;

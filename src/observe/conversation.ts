@@ -14,7 +14,7 @@ import {
   type TurnPlan,
   userMessage,
 } from '../../machines/index.ts';
-import { estimateOutputTokens } from '../context/tokens.ts';
+import { estimateOutputTokens } from '../vocabulary/tokens.ts';
 import type { Fold, ToolTraits } from './events.ts';
 
 /** The durable conversation, folded over the facts (D-6). It is well formed between any two attempts (C-6). */

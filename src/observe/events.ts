@@ -1,5 +1,5 @@
 import type { Counters, Fact, Failure, JsonObject, Repairs, ToolOutput } from '../../machines/index.ts';
-import type { Metadata } from '../journal/journal.ts';
+import type { Metadata } from '../vocabulary/metadata.ts';
 
 /** An observation that is not a fact of the machines. It affects no decision; a replay does not need it. */
 export type Sighting =

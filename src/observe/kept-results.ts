@@ -1,6 +1,6 @@
 import { type Fact, keptResultId, outputText } from '../../machines/index.ts';
-import { betweenSecrets } from '../agent/redact.ts';
-import { headOf } from '../text.ts';
+import { headOf } from '../platform/text.ts';
+import { betweenSecrets } from '../secrets/redact.ts';
 import type { Conversation } from './conversation.ts';
 import type { Fold } from './events.ts';
 

@@ -1,5 +1,5 @@
-import { onRejection } from '../errors.ts';
-import type { Metadata } from '../journal/journal.ts';
+import { onRejection } from '../input/errors.ts';
+import type { Metadata } from '../vocabulary/metadata.ts';
 import type { EventListener, Fold, SessionEvent } from './events.ts';
 
 /** The user's `onEvent` listener. Its first error is reported; later calls continue. */

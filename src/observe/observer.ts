@@ -1,7 +1,7 @@
 import type { Counters, Fact, Failure, Slug } from '../../machines/index.ts';
-import { eventWithoutSecrets, redact, withoutSecrets } from '../agent/redact.ts';
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../input/errors.ts';
 import { ownCopy } from '../platform/own-copy.ts';
+import { eventWithoutSecrets, redact, withoutSecrets } from '../secrets/redact.ts';
 import type { Envelope, Fold, SessionEvent, Sighting } from './events.ts';
 import { type FoldOptions, type Folds, makeFolds } from './folds.ts';
 import { linesWritten } from './log/logger.ts';

@@ -1,4 +1,4 @@
-import { onRejection } from '../errors.ts';
+import { onRejection } from '../input/errors.ts';
 import type { Fold, SessionEvent } from './events.ts';
 
 /** User-defined state, folded over the session's events, including failed tools (C-4). */

@@ -1,7 +1,7 @@
 import type { JsonObject, Message } from '../../machines/index.ts';
-import { onRejection, shown } from '../errors.ts';
 import type { Perform } from '../host/driver.ts';
-import type { Metadata } from '../journal/journal.ts';
+import { onRejection, shown } from '../input/errors.ts';
+import type { Metadata } from '../vocabulary/metadata.ts';
 import type { SessionEvent } from './events.ts';
 
 /** Watches sessions and surrounds their work with spans, such as `openTelemetry()` from `pawl/otel`. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { shapeOf, valueAt } from '../agent/check.ts';
-import { expected } from '../errors.ts';
+import { shapeOf, valueAt } from '../input/check.ts';
+import { expected } from '../input/errors.ts';
 import type { InputMessage } from '../model/messages.ts';
 
 /** A request that cannot be answered: `param` names the field, as OpenAI's API does. */

@@ -1,7 +1,7 @@
 import type { Counters } from '../../machines/index.ts';
-import { withoutSecrets } from '../agent/redact.ts';
-import { safeLength } from '../agent/written-secrets.ts';
 import type { SessionEvent } from '../observe/events.ts';
+import { withoutSecrets } from '../secrets/redact.ts';
+import { safeLength } from '../secrets/written-secrets.ts';
 import type { SessionResult } from '../session/session.ts';
 
 /** Tells the client that an attempt failed, since text that was sent cannot be taken back. */

@@ -1,2 +1,3 @@
 export { type OpenaiHandler, type OpenaiOptions, openaiHandler } from './openai-handler.ts';
-export { type ServedOpenai, type ServeOpenaiOptions, serveOpenai } from './serve-openai.ts';
+export { type ServeOpenaiOptions, serveOpenai } from './serve-openai.ts';
+export type { ServedOpenai } from './served-openai.ts';

@@ -5,7 +5,7 @@ import { answered, answersPage, closeHttp, listening, Refusal } from '../serve/c
 import type { CallerOptions } from '../serve/http-options.ts';
 import { errorBody } from './completion.ts';
 import type { OpenaiHandler } from './openai-handler.ts';
-import type { ServedOpenai } from './serve-openai.ts';
+import type { ServedOpenai } from './served-openai.ts';
 
 /** The classes of the process stay as they are: an application may compare with them. */
 const ownGlobals = { overrideGlobalObjects: false };

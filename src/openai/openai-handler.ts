@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { check } from '../agent/check.ts';
 import { checkContext } from '../agent/context.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
 import { secretsOf } from '../agent/secrets.ts';
-import { aFunction, count } from '../agent/shapes.ts';
-import { expected, PawlError } from '../errors.ts';
-import type { Metadata } from '../journal/journal.ts';
+import { check } from '../input/check.ts';
+import { expected, PawlError } from '../input/errors.ts';
+import { aFunction, count } from '../input/shapes.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { randomId } from '../platform/random-id.ts';
+import { decodedUri } from '../platform/text.ts';
 import { answerFor, givenBy, isResponse, ownCopy, ServerFault } from '../serve/given.ts';
 import { jsonBody, UnusableBody } from '../serve/json-body.ts';
 import { keptOpen } from '../serve/kept-open.ts';
@@ -15,7 +15,7 @@ import { type ServedSessions, Sessions, TooManySessions } from '../serve/session
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
 import type { Session, SessionResult } from '../session/session.ts';
-import { decodedUri } from '../text.ts';
+import type { Metadata } from '../vocabulary/metadata.ts';
 import { Completion, errorBody, failure } from './completion.ts';
 import { BadRequest, type CompletionRequest, completionRequest } from './completion-request.ts';
 

@@ -1,23 +1,14 @@
 import { z } from 'zod';
-import { check } from '../agent/check.ts';
 import type { Agent } from '../agent/definition.ts';
-import { onNode } from '../platform/node.ts';
+import { check } from '../input/check.ts';
+import { onNode } from '../input/on-node.ts';
 import { type CallerOptions, callerSchema, checkHttp } from '../serve/http-options.ts';
 import { type OpenaiOptions, openaiHandler, openaiOptionsShape } from './openai-handler.ts';
+import type { ServedOpenai } from './served-openai.ts';
 
 export type ServeOpenaiOptions = OpenaiOptions & {
   /** As for `serveMcp`; a client that vanished aborts its session at once. Default: a free port of 127.0.0.1. */
   http?: CallerOptions;
-};
-
-export type ServedOpenai = {
-  /** The base URL for clients, which ends in `/v1`. */
-  readonly url: string;
-  /** Resolves when the server has closed. */
-  readonly closed: Promise<void>;
-  /** Aborts all running sessions and closes the server. */
-  close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
 };
 
 /**

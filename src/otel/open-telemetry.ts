@@ -1,7 +1,7 @@
 import { type Context, type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api';
 import { z } from 'zod';
-import { check } from '../agent/check.ts';
-import { flag, hasMethods } from '../agent/shapes.ts';
+import { check } from '../input/check.ts';
+import { flag, hasMethods } from '../input/shapes.ts';
 import type { Telemetry } from '../observe/telemetry.ts';
 import { Instruments } from './instruments.ts';
 import { SessionSpans } from './session-spans.ts';

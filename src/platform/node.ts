@@ -1,5 +1,3 @@
-import { PawlError } from '../errors.ts';
-
 type Builtins = {
   'node:async_hooks': typeof import('node:async_hooks');
   'node:crypto': typeof import('node:crypto');
@@ -45,10 +43,4 @@ function resolves(require: NodeJS.Require, name: string): boolean {
     // Only this code means that the package is missing: it may be there without an entry for `require`.
     return !(error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND');
   }
-}
-
-/** Loads a room that needs Node. Throws `unsupported_runtime`, naming `what`, elsewhere: a bundle for it has no such room. */
-export async function onNode<T>(what: string, load: () => Promise<T>): Promise<T> {
-  if (builtin('node:fs') !== undefined) return load();
-  throw new PawlError('unsupported_runtime', `${what} needs Node.js, Bun or Deno; this runtime has no file system.`);
 }

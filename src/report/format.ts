@@ -1,8 +1,8 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
 import type { ReportSlug } from '../../machines/contract/report.ts';
 import type { FilePart, Json, JsonObject, ReportVerdict } from '../../machines/index.ts';
-import { messageOf } from '../errors.ts';
 import { inTime, type Limits } from '../host/deadline.ts';
+import { messageOf } from '../input/errors.ts';
 import { inexactNumber, plainJson } from '../platform/plain-json.ts';
 
 /** A format's verdict on a report: the accepted content, or the reasons for rejecting it. */

@@ -1,5 +1,5 @@
 import type { FilePart } from '../../machines/index.ts';
-import { expected, PawlError, shown } from '../errors.ts';
+import { expected, PawlError, shown } from '../input/errors.ts';
 import type { JsonOf } from '../platform/plain-json.ts';
 import { type AnySchema, compileSchema, type SchemaOutput } from '../schema/schema.ts';
 import { filesFormat } from './files.ts';

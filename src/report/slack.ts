@@ -1,7 +1,7 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
 import { z } from 'zod';
 import type { Json } from '../../machines/index.ts';
-import { lazily } from '../schema/lazily.ts';
+import { lazily } from '../platform/lazily.ts';
 import { accepted, invalidFormat, missing, parseJsonText, type ReportFormat, schemaFail } from './format.ts';
 
 /** The part of Slack's Block Kit that messages need: the block types and their required fields. */

@@ -1,7 +1,7 @@
 import type { Counters, Failure } from '../../machines/index.ts';
 import { replyText, type Slug, slugTable } from '../../machines/index.ts';
 import type { TurnRecord } from '../observe/records.ts';
-import { headOf } from '../text.ts';
+import { headOf } from '../platform/text.ts';
 
 const quotedBytes = 4_000;
 

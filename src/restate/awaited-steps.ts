@@ -1,5 +1,5 @@
 import { RestatePromise, type TerminalError, type WorkflowContext } from '@restatedev/restate-sdk';
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../input/errors.ts';
 
 /**
  * The engine's steps that a session awaits, each mapped to what it brings on completion. The engine reports that the

@@ -1,4 +1,4 @@
-import { onRejection } from '../errors.ts';
+import { onRejection } from '../input/errors.ts';
 import type { Logger } from '../observe/log/logger.ts';
 
 type Line = { level: keyof Logger; fields: object; message: string | undefined };

@@ -1,19 +1,20 @@
 import { TerminalError } from '@restatedev/restate-sdk';
 import { z } from 'zod';
 import type { Json } from '../../machines/index.ts';
-import { check } from '../agent/check.ts';
 import { checkContext } from '../agent/context.ts';
 import type { Agent } from '../agent/definition.ts';
-import { narrowed, overridesIn, overridesShape, type SessionOverrides } from '../agent/narrow.ts';
+import { narrowed } from '../agent/narrow.ts';
 import { secretsOf } from '../agent/secrets.ts';
-import { metadataShape } from '../agent/shapes.ts';
-import { messageOf, PawlError } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
+import { check } from '../input/check.ts';
+import { messageOf, PawlError } from '../input/errors.ts';
 import type { SessionMessage } from '../journal/journal.ts';
 import { newHead } from '../session/head.ts';
 import { sessionIdShape } from '../session/input.ts';
 import type { SessionOptions } from '../session/options.ts';
 import { type Lineage, root } from '../session/sub-agents/sub-session.ts';
+import { metadataShape } from '../vocabulary/metadata.ts';
+import { overridesIn, overridesShape, type SessionOverrides } from '../vocabulary/overrides.ts';
 import { tooLarge } from './payload.ts';
 
 /** What starts a session: the body of `run`. It is stored, `context` included, so it is JSON. */

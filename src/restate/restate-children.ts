@@ -9,14 +9,14 @@ import {
   type Spent,
   type ToolOutcome,
 } from '../../machines/index.ts';
-import { overridesIn } from '../agent/narrow.ts';
-import { redact } from '../agent/redact.ts';
-import { estimateOutputTokens } from '../context/tokens.ts';
 import type { SessionMessage } from '../journal/journal.ts';
+import { redact } from '../secrets/redact.ts';
 import type { SessionBudget } from '../session/options.ts';
 import type { RootSession } from '../session/running-session.ts';
 import type { SessionResult } from '../session/session.ts';
 import type { SubSessions } from '../session/sub-agents/sub-sessions.ts';
+import { overridesIn } from '../vocabulary/overrides.ts';
+import { estimateOutputTokens } from '../vocabulary/tokens.ts';
 import type { RestateRequest } from './request.ts';
 import type { BegunChild, RestateChildren } from './restate-owner.ts';
 

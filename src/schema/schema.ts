@@ -2,7 +2,7 @@ import type { JSONSchema7 } from '@ai-sdk/provider';
 import { asSchema } from '@ai-sdk/provider-utils';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { FlexibleSchema } from 'ai';
-import { expected, messageOf, PawlError } from '../errors.ts';
+import { expected, messageOf, PawlError } from '../input/errors.ts';
 import { compileOwn } from './own-schema.ts';
 import { after, type CompiledSchema, isPromiseLike, reasonsText, type Validation } from './validation.ts';
 

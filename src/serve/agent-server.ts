@@ -9,10 +9,10 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { FilePart } from '../../machines/index.ts';
-import { check } from '../agent/check.ts';
 import type { Agent } from '../agent/definition.ts';
-import { nonBlank } from '../agent/shapes.ts';
-import { messageOf } from '../errors.ts';
+import { check } from '../input/check.ts';
+import { messageOf } from '../input/errors.ts';
+import { nonBlank } from '../input/shapes.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import type { ApprovalInput, Session, SessionResult } from '../session/session.ts';
 import { type Sessions, TooManySessions } from './sessions.ts';

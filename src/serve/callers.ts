@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expected, messageOf, PawlError, stackOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
 import { within } from '../host/deadline.ts';
+import { expected, messageOf, PawlError, stackOf } from '../input/errors.ts';
 import { type LoggerOption, loggerOf } from '../observe/log/logger.ts';
 import type { CallerOptions } from './http-options.ts';
 

@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import { check } from '../agent/check.ts';
 import { checkContext } from '../agent/context.ts';
 import type { Agent } from '../agent/definition.ts';
-import { redact } from '../agent/redact.ts';
 import { secretsOf } from '../agent/secrets.ts';
-import { metadataShape } from '../agent/shapes.ts';
-import { PawlError, type PawlErrorCode, stackOf } from '../errors.ts';
-import type { Metadata } from '../journal/journal.ts';
+import { check } from '../input/check.ts';
+import { PawlError, type PawlErrorCode, stackOf } from '../input/errors.ts';
 import { type LoggerOption, loggerOf } from '../observe/log/logger.ts';
+import { redact } from '../secrets/redact.ts';
+import { type Metadata, metadataShape } from '../vocabulary/metadata.ts';
 
 /** What an application gives the session of a request. */
 export type Given = { context: unknown; metadata: Metadata | undefined };

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { check } from '../agent/check.ts';
-import { milliseconds, port, texts } from '../agent/shapes.ts';
-import { PawlError } from '../errors.ts';
-import { lazily } from '../schema/lazily.ts';
+import { check } from '../input/check.ts';
+import { PawlError } from '../input/errors.ts';
+import { milliseconds, port, texts } from '../input/shapes.ts';
+import { lazily } from '../platform/lazily.ts';
 
 /** Where a server listens, and whom it answers. Off the loopback address, `auth`, `hosts` and `origins` are required. */
 export type CallerOptions = {

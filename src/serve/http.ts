@@ -4,15 +4,15 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { Agent } from '../agent/definition.ts';
-import { messageOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
+import { messageOf } from '../input/errors.ts';
 import type { LoggerOption } from '../observe/log/logger.ts';
 import { agentServer, type StartedCall } from './agent-server.ts';
 import { answered, answersPage, closeHttp, listening, Refusal } from './callers.ts';
 import { type Client, Clients } from './clients.ts';
 import { answerFor } from './given.ts';
 import type { HttpOptions } from './http-options.ts';
-import type { ServedAgent } from './serve-mcp.ts';
+import type { ServedAgent } from './served-agent.ts';
 import type { Sessions } from './sessions.ts';
 
 const mcpPath = '/mcp';

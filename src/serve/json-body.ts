@@ -1,4 +1,4 @@
-import { reasonOf } from '../errors.ts';
+import { reasonOf } from '../input/errors.ts';
 
 /** The largest body, in bytes: images come in it. */
 const mostBytes = 32 * 1_024 * 1_024;

@@ -4,7 +4,7 @@ import type { Agent } from '../agent/definition.ts';
 import { eventLoopTurn } from '../host/clock.ts';
 import { agentServer } from './agent-server.ts';
 import { serveHttp } from './http.ts';
-import type { ServedAgent, ServeMcpOptions } from './serve-mcp.ts';
+import type { ServedAgent, ServeMcpOptions } from './served-agent.ts';
 import { Sessions } from './sessions.ts';
 
 /** Serves the agent over a transport until the server is closed or the client disconnects. */

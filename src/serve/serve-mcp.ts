@@ -1,50 +1,16 @@
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { z } from 'zod';
-import { check } from '../agent/check.ts';
 import { checkContext } from '../agent/context.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
-import { count, metadataShape } from '../agent/shapes.ts';
-import { expected, PawlError } from '../errors.ts';
-import type { Metadata } from '../journal/journal.ts';
-import type { EventListener } from '../observe/events.ts';
-import type { LoggerOption } from '../observe/log/logger.ts';
-import type { Telemetry } from '../observe/telemetry.ts';
-import { onNode } from '../platform/node.ts';
-import { lazily } from '../schema/lazily.ts';
+import { check } from '../input/check.ts';
+import { expected, PawlError } from '../input/errors.ts';
+import { onNode } from '../input/on-node.ts';
+import { count } from '../input/shapes.ts';
+import { lazily } from '../platform/lazily.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
-import type { SessionBudget } from '../session/options.ts';
-import { checkHttp, type HttpOptions, httpSchema } from './http-options.ts';
-
-export type ServeMcpOptions = {
-  /**
-   * `stdio`: this process's streams, for a client that starts it. `http`: streamable HTTP at `/mcp`, by default on a
-   * free port of 127.0.0.1. Or a ready-made transport.
-   */
-  transport: 'stdio' | { http: HttpOptions } | Transport;
-  /** As for a session. Default: pino at `warn` on stderr. */
-  logger?: LoggerOption;
-  /** The budget of each call. */
-  budget?: SessionBudget;
-  /** What every session is given, as for `startSession`. */
-  context?: unknown;
-  metadata?: Metadata;
-  /** Sessions at once, for all clients together; a call beyond them gets an error; default: 16. */
-  maxSessions?: number;
-  /** Called with the events of all sessions. */
-  onEvent?: EventListener;
-  telemetry?: Telemetry;
-};
-
-export type ServedAgent = {
-  /** The server's URL over HTTP; null over other transports. */
-  readonly url: string | null;
-  /** Resolves when either side has closed the server. */
-  readonly closed: Promise<void>;
-  /** Aborts all running sessions and closes the server. */
-  close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
-};
+import { metadataShape } from '../vocabulary/metadata.ts';
+import { checkHttp, httpSchema } from './http-options.ts';
+import type { ServedAgent, ServeMcpOptions } from './served-agent.ts';
 
 const optionsSchema = lazily(() =>
   z.strictObject({

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { SessionSteer } from '../../machines/index.ts';
-import { check } from '../agent/check.ts';
-import { flag, text } from '../agent/shapes.ts';
-import { expected, PawlError, reasonOf } from '../errors.ts';
-import { lazily } from '../schema/lazily.ts';
+import { check } from '../input/check.ts';
+import { expected, PawlError, reasonOf } from '../input/errors.ts';
+import { flag, text } from '../input/shapes.ts';
+import { lazily } from '../platform/lazily.ts';
 import type { AnswerOptions, ApprovalInput, SuspendOptions } from './session.ts';
 import { type ClientAnswer, type SubSession, waitingIn } from './sub-agents/sub-session.ts';
 

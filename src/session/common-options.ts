@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { aFunction, hasMethods } from '../agent/shapes.ts';
 import type { Clock } from '../host/clock.ts';
+import { aFunction, hasMethods } from '../input/shapes.ts';
 import type { LoggerOption } from '../observe/log/logger.ts';
 import type { Telemetry } from '../observe/telemetry.ts';
 

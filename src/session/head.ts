@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { machinesVersion, type Repairs, type SessionInput } from '../../machines/index.ts';
-import { check } from '../agent/check.ts';
 import type { Agent } from '../agent/definition.ts';
-import { overridesIn } from '../agent/narrow.ts';
 import { resultBytesIn } from '../context/context-guard.ts';
-import { messageOf, PawlError } from '../errors.ts';
+import { check } from '../input/check.ts';
+import { messageOf, PawlError } from '../input/errors.ts';
 import { journalFormat, type SessionHead } from '../journal/journal.ts';
-import { lazily } from '../schema/lazily.ts';
+import { lazily } from '../platform/lazily.ts';
+import { overridesIn } from '../vocabulary/overrides.ts';
 import { inputMessages, sessionInput, unpricedIn } from './input.ts';
 import type { SessionOptions } from './options.ts';
 

@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import { type Budget, repairConversation, requestBound, type SessionInput, userMessage } from '../../machines/index.ts';
-import { check } from '../agent/check.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
-import { overridesShape } from '../agent/narrow.ts';
-import { aFunction, count, metadataShape, nonBlank } from '../agent/shapes.ts';
 import { contextWindow } from '../context/context-guard.ts';
-import { expected, PawlError } from '../errors.ts';
+import { check } from '../input/check.ts';
+import { expected, PawlError } from '../input/errors.ts';
+import { aFunction, count, nonBlank } from '../input/shapes.ts';
 import { aJournal } from '../journal/given.ts';
 import { parseMessages } from '../model/messages.ts';
-import { lazily } from '../schema/lazily.ts';
+import { lazily } from '../platform/lazily.ts';
+import { metadataShape } from '../vocabulary/metadata.ts';
+import { overridesShape } from '../vocabulary/overrides.ts';
 import { commonOptions } from './common-options.ts';
 import type { ResumeOptions, SessionBudget, SessionOptions } from './options.ts';
 

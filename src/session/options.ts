@@ -1,12 +1,13 @@
 import type { InspectionEvent } from 'xstate';
 import type { Delivery } from '../../machines/index.ts';
-import type { SessionOverrides } from '../agent/narrow.ts';
 import type { Clock } from '../host/clock.ts';
-import type { Journal, Metadata } from '../journal/journal.ts';
+import type { Journal } from '../journal/journal.ts';
 import type { InputMessage } from '../model/messages.ts';
 import type { EventListener } from '../observe/events.ts';
 import type { LoggerOption } from '../observe/log/logger.ts';
 import type { Telemetry } from '../observe/telemetry.ts';
+import type { Metadata } from '../vocabulary/metadata.ts';
+import type { SessionOverrides } from '../vocabulary/overrides.ts';
 
 /** Limits in addition to the bound. When one is reached, a last request, if any is left, asks for the report. */
 export type SessionBudget = {

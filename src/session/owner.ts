@@ -1,8 +1,8 @@
 import { type Delivery, type Fact, type SessionCommand, userMessage } from '../../machines/index.ts';
-import { redact } from '../agent/redact.ts';
-import { messageOf, onRejection } from '../errors.ts';
 import type { MachineOwner } from '../host/run-machine.ts';
+import { messageOf, onRejection } from '../input/errors.ts';
 import type { Observer } from '../observe/observer.ts';
+import { redact } from '../secrets/redact.ts';
 import type { SubAgents } from './sub-agents/sub-agents.ts';
 
 export type SessionOwnerParts = {

@@ -7,13 +7,13 @@ import {
   type SessionOutput,
 } from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
-import { redact, withoutSecrets } from '../agent/redact.ts';
-import { messageOf } from '../errors.ts';
 import type { MachineEnd } from '../host/run-machine.ts';
-import type { Metadata } from '../journal/journal.ts';
+import { messageOf } from '../input/errors.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
 import type { Observer } from '../observe/observer.ts';
 import { syntheticReport } from '../report/synthetic.ts';
+import { redact, withoutSecrets } from '../secrets/redact.ts';
+import type { Metadata } from '../vocabulary/metadata.ts';
 import type { AcceptedReport, SessionResult, SyntheticReport } from './session.ts';
 import type { Wired } from './wiring.ts';
 

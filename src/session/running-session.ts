@@ -1,6 +1,6 @@
 import { type Counters, type SessionOutput, toolKey } from '../../machines/index.ts';
-import { PawlError } from '../errors.ts';
 import type { MachineEnd } from '../host/run-machine.ts';
+import { PawlError } from '../input/errors.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
 import type { SessionEvent, Sighting } from '../observe/events.ts';
 import { answerOne, approvalDecision, approveOne, clientAnswer, graceOf, position, steering } from './commands.ts';

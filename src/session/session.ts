@@ -1,7 +1,7 @@
 import type { Counters, Failure, FilePart, Message, Slug } from '../../machines/index.ts';
-import type { Metadata } from '../journal/journal.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import type { TurnRecord } from '../observe/records.ts';
+import type { Metadata } from '../vocabulary/metadata.ts';
 
 /** The report that the agent delivered. */
 export type AcceptedReport<Report> = {

@@ -1,10 +1,11 @@
 import { checkContext } from '../agent/context.ts';
 import type { Agent } from '../agent/definition.ts';
-import { narrowed, overridesIn } from '../agent/narrow.ts';
+import { narrowed } from '../agent/narrow.ts';
 import { systemClock } from '../host/clock.ts';
 import { ScopeLog } from '../journal/scope-log.ts';
 import { TreeLog } from '../journal/tree-log.ts';
 import { randomId } from '../platform/random-id.ts';
+import { overridesIn } from '../vocabulary/overrides.ts';
 import { newHead } from './head.ts';
 import { checkOptions } from './input.ts';
 import type { SessionOptions, WithContext } from './options.ts';

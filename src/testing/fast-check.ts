@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { z } from 'zod';
-import { check } from '../agent/check.ts';
+import { check } from '../input/check.ts';
 import type { RehearsedReply } from './rehearsal-model.ts';
 
 const inputs = z.array(z.unknown(), { error: 'an array of inputs' });

@@ -8,7 +8,6 @@ export {
   type ModelServer,
   type RecordedRequest,
   type RequestBody,
-  type ScriptedResponse,
   type ServerScript,
   startModelServer,
   type Wire,
@@ -22,4 +21,5 @@ export {
   rehearsalModel,
 } from './rehearsal-model.ts';
 export { replayFixture } from './replay-fixture.ts';
+export type { ScriptedResponse } from './scripted-response.ts';
 export { type SessionPath, type SessionPathsOptions, type Step, sessionPaths } from './session-paths.ts';

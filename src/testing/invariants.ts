@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { emptyCounters, type Message } from '../../machines/index.ts';
-import { check } from '../agent/check.ts';
+import { check } from '../input/check.ts';
 import type { SessionResult } from '../session/session.ts';
 import { boundSchema } from './session-paths.ts';
 

@@ -1,7 +1,7 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { check } from '../agent/check.ts';
-import { aFunction } from '../agent/shapes.ts';
+import { check } from '../input/check.ts';
+import { aFunction } from '../input/shapes.ts';
 import type { Journal, JournalEntry, SessionChange } from '../journal/journal.ts';
 
 /** Returns a journal of 1 second's lease, over the same store each time. It is closed after each check. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { check } from '../agent/check.ts';
-import { flag } from '../agent/shapes.ts';
 import type { Clock } from '../host/clock.ts';
+import { check } from '../input/check.ts';
+import { flag } from '../input/shapes.ts';
 
 /**
  * A clock that advances only for waits: a wait that blocks the session, such as a backoff, ends at once and is

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Slug } from '../../machines/index.ts';
-import { check } from '../agent/check.ts';
-import { text } from '../agent/shapes.ts';
+import { check } from '../input/check.ts';
+import { text } from '../input/shapes.ts';
 import type { SessionResult } from '../session/session.ts';
 import { brokenPromises, checkResult, type Witness } from './invariants.ts';
 

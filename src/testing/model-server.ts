@@ -1,36 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
-import { check } from '../agent/check.ts';
-import { count, flag, oneOf, text } from '../agent/shapes.ts';
-import { messageOf } from '../errors.ts';
-import { type RehearsedReply, replySchema } from './rehearsal-model.ts';
+import { check } from '../input/check.ts';
+import { messageOf } from '../input/errors.ts';
+import { count, flag, oneOf, text } from '../input/shapes.ts';
+import { replySchema } from './rehearsal-model.ts';
+import type { ScriptedResponse } from './scripted-response.ts';
 import { anthropicBody, anthropicStream } from './wire-anthropic.ts';
 import { openaiBody, openaiStream } from './wire-openai.ts';
 
 export type Wire = 'openai' | 'anthropic';
-
-/** The server's response to one request: a reply in the wire format, and its misbehavior. */
-export type ScriptedResponse = Omit<RehearsedReply, 'throws' | 'breaks' | 'cut' | 'hangs'> & {
-  /** HTTP status; default: 200. From 400 up, `error` becomes the body, in the wire format. */
-  status?: number;
-  headers?: Record<string, string>;
-  error?: { type?: string; code?: string; message?: string };
-  /** Sent verbatim as the body instead of a reply. */
-  body?: string;
-  /** An error event sent after `afterEvents` events of the stream. */
-  errorEvent?: { afterEvents: number; type: string; message: string };
-  /** Text inserted into the stream after `afterEvents` events. */
-  garbage?: { afterEvents: number; text: string };
-  /** After `afterBytes` bytes, ends the body cleanly as if complete, or resets the connection. */
-  cut?: { afterBytes: number; how: 'end' | 'reset' };
-  /** Characters of a text or input per stream event; default: half of it. */
-  pieceLength?: number;
-  /** Resets the connection before any response. */
-  reset?: boolean;
-  /** Never responds; with `afterBytes`, never finishes. */
-  hang?: boolean | { afterBytes: number };
-};
 
 export type RecordedRequest = {
   wire: Wire;

@@ -8,8 +8,8 @@ import type {
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
 import { z } from 'zod';
-import { check } from '../agent/check.ts';
-import { flag, longestMs, oneOf, text } from '../agent/shapes.ts';
+import { check } from '../input/check.ts';
+import { flag, longestMs, oneOf, text } from '../input/shapes.ts';
 
 /** A scripted reply. Every field is optional; `{}` is an empty reply. */
 export type RehearsedReply = {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { PawlError, reasonOf } from '../errors.ts';
+import { PawlError, reasonOf } from '../input/errors.ts';
 import { readTape } from '../journal/tape.ts';
 import { type ReplayOptions, replayEntries } from '../session/recovery/replay-session.ts';
 import type { ReplayedSession } from '../session/recovery/replayed.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { check } from '../agent/check.ts';
-import { count, oneOf } from '../agent/shapes.ts';
-import { expected, PawlError } from '../errors.ts';
+import { check } from '../input/check.ts';
+import { expected, PawlError } from '../input/errors.ts';
+import { count, oneOf } from '../input/shapes.ts';
 import { callSchema, type RehearsedReply } from './rehearsal-model.ts';
 
 const allSteps = ['tool', 'empty', 'report', 'bad report', 'tool and bad report'] as const;

@@ -1,4 +1,4 @@
-import type { ScriptedResponse } from './model-server.ts';
+import type { ScriptedResponse } from './scripted-response.ts';
 import { inputText, pieces } from './wire-openai.ts';
 
 const stopReasons: Record<string, string> = {

@@ -1,4 +1,4 @@
-import type { ScriptedResponse } from './model-server.ts';
+import type { ScriptedResponse } from './scripted-response.ts';
 
 const finishReasons: Record<string, string> = {
   stop: 'stop',

@@ -1,8 +1,8 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
 import type { CallFacts, Json, JsonObject, Message, ReportVerdict, Spent, ToolOutput } from '../../machines/index.ts';
 import type { Limits } from '../host/deadline.ts';
-import type { OfferedTool } from '../model/request-model.ts';
 import type { CheckAtOnce, Validation } from '../schema/schema.ts';
+import type { OfferedTool } from '../vocabulary/offered-tool.ts';
 
 /** What is known of a call before it runs. */
 export type CallContext = Omit<ToolContext, 'idempotencyKey'>;
@@ -69,9 +69,6 @@ export type CatalogTool = {
    */
   afterCrash?: 'answer' | 'repeat' | 'continue';
 };
-
-/** Matches the tool names that every provider accepts, except the one that no object can have as a field. */
-export const toolNamePattern = /^(?!__proto__$)[A-Za-z0-9_-]{1,64}$/;
 
 /** Marks a promise as awaited later, so that a rejection before then is not reported as unhandled. */
 export function later<T>(promise: Promise<T>): Promise<T> {

@@ -10,16 +10,16 @@ import {
   type ReplyCall,
   type ReportVerdict,
 } from '../../machines/index.ts';
-import { messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import { inTime, type Limits } from '../host/deadline.ts';
-import type { OfferedTool } from '../model/request-model.ts';
+import { messageOf } from '../input/errors.ts';
 import type { AnsweredCall } from '../observe/past-calls.ts';
 import { ownCopy } from '../platform/own-copy.ts';
 import { inexactNumber } from '../platform/plain-json.ts';
 import { schemaFail } from '../report/format.ts';
 import type { Validation } from '../schema/schema.ts';
 import { after } from '../schema/validation.ts';
+import type { OfferedTool } from '../vocabulary/offered-tool.ts';
 import { callsInside } from './built-in/batch.ts';
 import type { CallContext, CatalogTool } from './catalog-tool.ts';
 import type { Policies } from './policies.ts';

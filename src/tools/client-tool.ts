@@ -1,10 +1,10 @@
 import { type CallName, failure, keptResultId, nothingSpent, type ToolOutcome } from '../../machines/index.ts';
-import { estimateOutputTokens } from '../context/tokens.ts';
 import type { Clock } from '../host/clock.ts';
 import { waitOut } from '../host/deadline.ts';
 import type { EffectContext } from '../host/driver.ts';
 import type { Conversation } from '../observe/conversation.ts';
 import type { Sighting } from '../observe/events.ts';
+import { estimateOutputTokens } from '../vocabulary/tokens.ts';
 import { type ResultLimits, renderError, renderValue } from './result.ts';
 
 export type ClientToolOptions = Omit<ResultLimits, 'keptId'> & {

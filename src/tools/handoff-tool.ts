@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { lazily } from '../schema/lazily.ts';
+import { lazily } from '../platform/lazily.ts';
 import type { CatalogTool } from './catalog-tool.ts';
 import { schemaTool } from './schema-tool.ts';
 

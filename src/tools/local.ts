@@ -1,14 +1,13 @@
 import type { ModelMessage, ToolSet } from 'ai';
 import type { ToolOutput } from '../../machines/index.ts';
-import { check, likeness } from '../agent/check.ts';
-import { milliseconds } from '../agent/shapes.ts';
-import { expected, PawlError, shown } from '../errors.ts';
-import { contentPiece, type SdkOutput } from '../model/content-piece.ts';
-import { toModelMessages } from '../model/messages.ts';
-import type { OfferedTool } from '../model/request-model.ts';
+import { check, likeness } from '../input/check.ts';
+import { expected, PawlError, shown } from '../input/errors.ts';
+import { milliseconds } from '../input/shapes.ts';
 import { plainJson } from '../platform/plain-json.ts';
 import { withoutExtraFields } from '../schema/forbidden-fields.ts';
 import { type AnySchema, type CheckAtOnce, type CompiledSchema, checkAtOnce, compileSchema } from '../schema/schema.ts';
+import type { OfferedTool } from '../vocabulary/offered-tool.ts';
+import { contentPiece, type SdkOutput, toModelMessages } from '../vocabulary/sdk-messages.ts';
 import { type CallContext, type CatalogTool, later, type ToolContext } from './catalog-tool.ts';
 import { fixedName, providerTool } from './provider-tools.ts';
 

@@ -1,12 +1,12 @@
 import isDeepEqual from 'fast-deep-equal';
 import { z } from 'zod';
 import type { CallFacts, Slug } from '../../machines/index.ts';
-import { check } from '../agent/check.ts';
-import { expected, messageOf } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
 import { inTime, type Limits } from '../host/deadline.ts';
+import { check } from '../input/check.ts';
+import { expected, messageOf } from '../input/errors.ts';
 import type { AnsweredCall } from '../observe/past-calls.ts';
-import { lazily } from '../schema/lazily.ts';
+import { lazily } from '../platform/lazily.ts';
 import type { Validation } from '../schema/schema.ts';
 
 /** A call for a policy to judge. Its input is a copy of the tool's input, validated and with defaults filled in. */

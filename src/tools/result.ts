@@ -1,20 +1,10 @@
 import { type Json, plainSuccess, resultText, type ToolOutput, type ToolResult } from '../../machines/index.ts';
-import { betweenSecrets, redact, redactJson } from '../agent/redact.ts';
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../input/errors.ts';
 import { byteLength } from '../platform/bytes.ts';
 import { plainJson } from '../platform/plain-json.ts';
-import { headOf, tailOf } from '../text.ts';
-
-/** An error that a tool throws to send the model a structured value with the message (C-3). */
-export class ToolError extends Error {
-  override readonly name = 'ToolError';
-  readonly value: Json;
-
-  constructor(message: string, value: Json = null) {
-    super(message);
-    this.value = value;
-  }
-}
+import { headOf, tailOf } from '../platform/text.ts';
+import { betweenSecrets, redact, redactJson } from '../secrets/redact.ts';
+import { ToolError } from '../vocabulary/tool-error.ts';
 
 /** An error of one of Pawl's own tools, which was not executed, since the budget of its tree is spent (B-7). */
 export class BudgetSpentError extends Error {

@@ -8,13 +8,14 @@ import {
   type ToolOutcome,
   type ToolOutput,
 } from '../../machines/index.ts';
-import { estimateOutputTokens } from '../context/tokens.ts';
 import { within } from '../host/deadline.ts';
 import type { EffectContext } from '../host/driver.ts';
 import { eventLoop } from '../host/event-loop.ts';
 import type { Conversation } from '../observe/conversation.ts';
 import type { KeptResults } from '../observe/kept-results.ts';
 import { ownCopy } from '../platform/own-copy.ts';
+import { estimateOutputTokens } from '../vocabulary/tokens.ts';
+import { ToolError } from '../vocabulary/tool-error.ts';
 import type { Catalog } from './catalog.ts';
 import type { CatalogTool, ToolRun } from './catalog-tool.ts';
 import { type ClientToolOptions, handOut } from './client-tool.ts';
@@ -25,7 +26,6 @@ import {
   type ResultLimits,
   renderError,
   renderValue,
-  ToolError,
   unreadIn,
 } from './result.ts';
 import type { Slots } from './slots.ts';

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { check } from '../agent/check.ts';
 import { checkContext } from '../agent/context.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
 import { secretsOf } from '../agent/secrets.ts';
-import { aFunction } from '../agent/shapes.ts';
-import { expected, PawlError } from '../errors.ts';
+import { check } from '../input/check.ts';
+import { expected, PawlError } from '../input/errors.ts';
+import { aFunction } from '../input/shapes.ts';
 import { aJournal } from '../journal/given.ts';
-import type { JournaledSession, Metadata } from '../journal/journal.ts';
+import type { JournaledSession } from '../journal/journal.ts';
 import { randomId } from '../platform/random-id.ts';
 import { answerFor, type Given, givenBy, isResponse, ownCopy } from '../serve/given.ts';
 import { jsonBody, UnusableBody } from '../serve/json-body.ts';
@@ -17,6 +17,7 @@ import { abortSession, answerSession, approveSession } from '../session/recovery
 import { resumeSession } from '../session/recovery/resume-session.ts';
 import type { Session } from '../session/session.ts';
 import { startSession } from '../session/start-session.ts';
+import type { Metadata } from '../vocabulary/metadata.ts';
 import type { CallReference } from './call-reference.ts';
 import { followSession } from './follow-session.ts';
 import { type Followed, toUIMessageStreamResponse } from './ui-message-stream.ts';

@@ -1,6 +1,6 @@
-import { hasMethods } from '../agent/shapes.ts';
-import { expected, PawlError } from '../errors.ts';
 import { sleep, systemClock } from '../host/clock.ts';
+import { expected, PawlError } from '../input/errors.ts';
+import { hasMethods } from '../input/shapes.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { restOf } from '../observe/stream/event-stream.ts';

@@ -1,7 +1,7 @@
 import { parsePartialJson } from 'ai';
 import type { Json } from '../../machines/index.ts';
 import type { SessionEvent } from '../observe/events.ts';
-import { finalReportName } from '../tools/built-in/final-report.ts';
+import { finalReportName } from '../vocabulary/built-ins.ts';
 
 /** The report of a session as its final_report call grows, folded over the events of the session itself. */
 export class GrowingReport {

@@ -1,5 +1,5 @@
 import type { DeepPartial } from 'ai';
-import { expected, PawlError } from '../errors.ts';
+import { expected, PawlError } from '../input/errors.ts';
 import type { Session } from '../session/session.ts';
 import { GrowingReport } from './growing-report.ts';
 

@@ -1,11 +1,11 @@
 import { createUIMessageStreamResponse } from 'ai';
 import { z } from 'zod';
-import { check } from '../agent/check.ts';
-import { hasMethods } from '../agent/shapes.ts';
-import { expected, PawlError, reasonOf } from '../errors.ts';
 import { eventLoopTurn } from '../host/clock.ts';
+import { check } from '../input/check.ts';
+import { expected, PawlError, reasonOf } from '../input/errors.ts';
+import { hasMethods } from '../input/shapes.ts';
 import type { SessionEvent } from '../observe/events.ts';
-import { lazily } from '../schema/lazily.ts';
+import { lazily } from '../platform/lazily.ts';
 import { keptOpen } from '../serve/kept-open.ts';
 import type { Session } from '../session/session.ts';
 import { type CallReference, waitingOutput } from './call-reference.ts';

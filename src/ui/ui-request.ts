@@ -1,9 +1,9 @@
 import { convertToModelMessages, getToolName, isToolUIPart, type ToolModelMessage, type UIMessage } from 'ai';
 import { z } from 'zod';
 import type { ToolOutput } from '../../machines/index.ts';
-import { check } from '../agent/check.ts';
-import { flag, nonBlank, text } from '../agent/shapes.ts';
-import { PawlError, reasonOf } from '../errors.ts';
+import { check } from '../input/check.ts';
+import { PawlError, reasonOf } from '../input/errors.ts';
+import { flag, nonBlank, text } from '../input/shapes.ts';
 import type { InputMessage } from '../model/messages.ts';
 import { type CallReference, callOfApproval, callOfPart, isInnerPart, waitingOutput } from './call-reference.ts';
 import { outputIn } from './model-output.ts';

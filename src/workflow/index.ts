@@ -12,7 +12,7 @@ export type {
   WorkResult,
   WorkTask,
 } from './run/agents.ts';
-export type { ScanFunction, WordsFunction, WorkflowAgents } from './run/effects.ts';
+export type { ScanFunction, WordsFunction, WorkflowAgents } from './run/parts.ts';
 export {
   runWorkflow,
   type WorkflowResult,

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { WorkflowFact, WorkflowLimits } from '../../machines/index.ts';
-import { check } from '../agent/check.ts';
 import { checkContext } from '../agent/context.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
-import { aFunction, count } from '../agent/shapes.ts';
-import { expected, messageOf, PawlError } from '../errors.ts';
 import type { Clock } from '../host/clock.ts';
+import { check } from '../input/check.ts';
+import { expected, messageOf, PawlError } from '../input/errors.ts';
+import { aFunction, count } from '../input/shapes.ts';
 import { aJournal } from '../journal/given.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { EventListener } from '../observe/events.ts';
@@ -15,7 +15,7 @@ import { commonOptions } from '../session/common-options.ts';
 import { budgetSchema } from '../session/input.ts';
 import type { SessionBudget, SessionOptions } from '../session/options.ts';
 import type { ApprovalDecision, ApprovalQuestion } from './run/agents.ts';
-import type { WorkflowAgents } from './run/effects.ts';
+import type { WorkflowAgents } from './run/parts.ts';
 
 /** A fact of a run, with the run's name and the time. */
 export type WorkflowEvent = WorkflowFact & { run: string; at: number };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { priorities } from '../../machines/index.ts';
 import type { LocalTool } from '../tools/local.ts';
-import { ToolError } from '../tools/result.ts';
+import { ToolError } from '../vocabulary/tool-error.ts';
 import { backlogFolder } from './backlog/backlog.ts';
 import { readConfig } from './backlog/config.ts';
 import { checkedItem, createWorkItem } from './backlog/work-items.ts';

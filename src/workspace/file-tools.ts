@@ -1,10 +1,10 @@
 import { lstat, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { z } from 'zod';
-import { check } from '../agent/check.ts';
+import { check } from '../input/check.ts';
 import { isOpenDatabase } from '../journal/open-databases.ts';
 import { oneAtATime } from '../platform/one-at-a-time.ts';
-import { ToolError } from '../tools/result.ts';
+import { ToolError } from '../vocabulary/tool-error.ts';
 import { globMatcher, isGlob, mostAlternatives } from './globs.ts';
 import { inside, placeInside } from './inside.ts';
 

@@ -1,8 +1,8 @@
 import type { Dirent } from 'node:fs';
 import { readdir, readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { isMissing, isWithin } from '../platform/paths.ts';
-import { ToolError } from '../tools/result.ts';
+import { isMissing, isWithin } from '../platform/node-only/paths.ts';
+import { ToolError } from '../vocabulary/tool-error.ts';
 import { type Entry, makesRepository } from './repositories.ts';
 
 /** Returns the real path of a file or folder. Throws a `ToolError` if it does not exist or is outside the root. */

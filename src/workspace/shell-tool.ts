@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
-import { check } from '../agent/check.ts';
-import { longestMs, milliseconds } from '../agent/shapes.ts';
-import { messageOf } from '../errors.ts';
 import { systemClock } from '../host/clock.ts';
-import { endGroup, signalGroup, startGroup } from '../platform/process-groups.ts';
-import { ToolError } from '../tools/result.ts';
+import { check } from '../input/check.ts';
+import { messageOf } from '../input/errors.ts';
+import { longestMs, milliseconds } from '../input/shapes.ts';
+import { endGroup, signalGroup, startGroup } from '../platform/node-only/process-groups.ts';
+import { ToolError } from '../vocabulary/tool-error.ts';
 import { allows, wordsOf } from './allowed.ts';
 import { onlyByDotGit } from './repositories.ts';
 

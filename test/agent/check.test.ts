@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { check } from '../../src/agent/check.ts';
 import { defineAgent } from '../../src/agent/define-agent.ts';
 import { PawlError } from '../../src/index.ts';
+import { check } from '../../src/input/check.ts';
 
 const inner = z.strictObject({ maxTurns: z.number().optional(), maxRetries: z.number().optional() });
 const schema = z.strictObject({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { messageOf, onRejection, PawlError, Problems, stackOf } from '../../src/errors.ts';
+import { messageOf, onRejection, PawlError, Problems, stackOf } from '../../src/input/errors.ts';
 
 const hostile = new Proxy(new Error('x'), {
   get: () => {

@@ -1,14 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { withoutSecrets } from '../../src/agent/redact.ts';
-import {
-  configuredSecrets,
-  environmentSecrets,
-  secretsNamed,
-  secretsOf,
-  writtenSecrets,
-} from '../../src/agent/secrets.ts';
-import { withoutWrittenSecrets } from '../../src/agent/written-secrets.ts';
+import { configuredSecrets, secretsOf } from '../../src/agent/secrets.ts';
 import { type AgentDefinition, mcpPool } from '../../src/index.ts';
+import { environmentSecrets, secretsNamed } from '../../src/secrets/credentials.ts';
+import { withoutSecrets } from '../../src/secrets/redact.ts';
+import { writtenSecrets } from '../../src/secrets/spellings.ts';
+import { withoutWrittenSecrets } from '../../src/secrets/written-secrets.ts';
 
 const found = (definition: Partial<AgentDefinition>) => secretsOf({ name: 'a', models: [], ...definition });
 

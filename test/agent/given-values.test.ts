@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { given, shown } from '../../src/errors.ts';
 import { defineAgent, type Journal, listSessions } from '../../src/index.ts';
+import { given, shown } from '../../src/input/errors.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 
 const secret = 'hunter2-of-mine';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { eventWithoutSecrets } from '../../src/agent/redact.ts';
 import { type AgentDefinition, defineAgent } from '../../src/index.ts';
+import { eventWithoutSecrets } from '../../src/secrets/redact.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { leaking } from '../support/mcp.ts';
 import { counters, report, run, tokensOf } from '../support/session.ts';

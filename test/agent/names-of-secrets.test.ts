@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  environmentSecrets,
-  secretsNamed,
-  secretsOf,
-  secretsOfServer,
-  shortestSecret,
-} from '../../src/agent/secrets.ts';
+import { secretsOf } from '../../src/agent/secrets.ts';
+import { environmentSecrets, secretsNamed, secretsOfServer } from '../../src/secrets/credentials.ts';
+import { shortestSecret } from '../../src/secrets/spellings.ts';
 
 /** Whether a variable of this name holds a secret, whatever its value. */
 const isSecretName = (name: string) => environmentSecrets({ [name]: 'maple syrup' }).length > 0;

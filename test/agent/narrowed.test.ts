@@ -1,9 +1,10 @@
 import { tool } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { narrowed, overridesIn, type SessionOverrides } from '../../src/agent/narrow.ts';
+import { narrowed } from '../../src/agent/narrow.ts';
 import { defineAgent } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
+import { overridesIn, type SessionOverrides } from '../../src/vocabulary/overrides.ts';
 
 const quick = tool({ inputSchema: z.object({}), execute: () => 'quick' });
 const model = (modelId: string) => rehearsalModel([{}], { provider: 'rehearsal', modelId });

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { redact, redactJson, withoutSecrets } from '../../src/agent/redact.ts';
-import { environmentSecrets, secretsOf } from '../../src/agent/secrets.ts';
+import { secretsOf } from '../../src/agent/secrets.ts';
 import { type AgentDefinition, defineAgent, type SessionEvent } from '../../src/index.ts';
 import { DeltaSecrets } from '../../src/observe/stream/delta-secrets.ts';
+import { environmentSecrets } from '../../src/secrets/credentials.ts';
+import { redact, redactJson, withoutSecrets } from '../../src/secrets/redact.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { odd } from '../support/mcp.ts';
 import { report, runOverWire } from '../support/session.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { type Message, stubTokens, type ToolOutput, type Usage } from '../../machines/index.ts';
-import type { Limits } from '../../src/agent/definition.ts';
 import { contextWindow, resultBytesIn, resultStub, withoutResults } from '../../src/context/context-guard.ts';
 import { RequestMeter } from '../../src/context/request-meter.ts';
-import { estimateJsonTokens, estimateMessageTokens, estimateOutputTokens } from '../../src/context/tokens.ts';
+import type { Limits } from '../../src/vocabulary/limits.ts';
+import { estimateJsonTokens, estimateMessageTokens, estimateOutputTokens } from '../../src/vocabulary/tokens.ts';
 import { replySaying } from '../support/replies.ts';
 
 const limits = (some: Partial<Limits>) => some as Limits;

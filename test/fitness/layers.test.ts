@@ -23,7 +23,7 @@ describe('the two rooms', () => {
 
   it('third-party packages are imported only in their adapters', () => {
     const homes: Record<string, RegExp> = {
-      ai: /^src\/(model\/|ui\/|schema\/schema\.ts|tools\/(local|service\/(rest|foreign-input))\.ts)/,
+      ai: /^src\/(model\/|ui\/|schema\/schema\.ts|vocabulary\/sdk-messages\.ts|tools\/(local|service\/(rest|foreign-input))\.ts)/,
       'fast-deep-equal': /^src\/(tools\/policies|ui\/model-output)\.ts$/,
       pino: /^src\/observe\/log\/logger\.ts$/,
       ajv: /^src\/schema\/(own-schema|foreign-schema|json-schema-check)\.ts$/,

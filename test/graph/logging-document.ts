@@ -1,4 +1,5 @@
-import { type LogLine, logLines } from '../../src/observe/log/lines.ts';
+import { logLines } from '../../src/observe/log/lines.ts';
+import type { LogLine } from '../../src/observe/log/log-line.ts';
 
 /** Returns docs/logging.md. */
 export function loggingDocument(): string {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Fact, Message } from '../../machines/index.ts';
 import type { Recorded } from '../../src/inspect/recorded/recorded.ts';
-import type { Part, ShownRequest } from '../../src/inspect/recorded/replayer.ts';
+import type { Part, ShownRequest } from '../../src/inspect/recorded/recorded-data.ts';
 import type { Row } from '../../src/inspect/recorded/row-list.ts';
 import { compare } from '../../src/inspect/study/compare.ts';
 import { exchangeAt, inputOf } from '../../src/inspect/study/exchange.ts';

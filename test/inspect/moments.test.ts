@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Fact } from '../../machines/index.ts';
-import { emptyPart, type ShownRequest } from '../../src/inspect/recorded/replayer.ts';
+import { emptyPart, type ShownRequest } from '../../src/inspect/recorded/recorded-data.ts';
 import { failureFrom, stepFrom, type Unit } from '../../src/inspect/study/steps.ts';
 import { changed, handMade, headOf } from '../support/hand-made.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { defineAgent, runSession } from '../../src/index.ts';
 import { sessionFile } from '../../src/inspect/index.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
-import { policyHash } from '../../src/platform/html.ts';
+import { policyHash } from '../../src/platform/node-only/html.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { runOver, TestBacklog } from '../support/backlog.ts';
 import { blockIn } from '../support/pages.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contentPiece, type SdkPiece } from '../../src/model/content-piece.ts';
+import { contentPiece, type SdkPiece } from '../../src/vocabulary/sdk-messages.ts';
 
 describe('T-6: pieces of a result, in the forms of all releases of the SDK', () => {
   const providerOptions = { openai: { imageDetail: 'low' } };

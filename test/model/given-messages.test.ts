@@ -4,10 +4,11 @@ import type { InputMessage } from '../../src/model/messages.ts';
 
 // Rebuild the schemas for each test.
 let parseMessages: typeof import('../../src/model/messages.ts').parseMessages;
-let toModelMessages: typeof import('../../src/model/messages.ts').toModelMessages;
+let toModelMessages: typeof import('../../src/vocabulary/sdk-messages.ts').toModelMessages;
 beforeEach(async () => {
   vi.resetModules();
-  ({ parseMessages, toModelMessages } = await import('../../src/model/messages.ts'));
+  ({ parseMessages } = await import('../../src/model/messages.ts'));
+  ({ toModelMessages } = await import('../../src/vocabulary/sdk-messages.ts'));
 });
 
 const url = 'https://a.example/b.png';

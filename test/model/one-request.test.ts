@@ -2,10 +2,10 @@ import { APICallError } from '@ai-sdk/provider';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 /** The module as a runtime has it whose `process` is this one, or has no built-in modules. */
-let bounded: typeof import('../../src/model/bounded-fetch.ts');
+let bounded: typeof import('../../src/http/bounded-fetch.ts');
 const load = async () => {
   vi.resetModules();
-  bounded = await import('../../src/model/bounded-fetch.ts');
+  bounded = await import('../../src/http/bounded-fetch.ts');
 };
 beforeEach(load);
 

@@ -2,10 +2,10 @@ import { createOpenAI } from '@ai-sdk/openai';
 import { APICallError } from '@ai-sdk/provider';
 import { customProvider } from 'ai';
 import { afterEach, expect, it, vi } from 'vitest';
+import { noTimeouts } from '../../src/http/undici-fetch.ts';
 import { defineAgent, type SessionResult } from '../../src/index.ts';
 import { classifyFault } from '../../src/model/faults.ts';
 import type { ModelReference } from '../../src/model/targets.ts';
-import { noTimeouts } from '../../src/platform/undici-fetch.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { counters, report, run, wireModel } from '../support/session.ts';
 

@@ -9,8 +9,8 @@ import {
   type ToolOutput,
   userMessage,
 } from '../../machines/index.ts';
-import { estimateOutputTokens } from '../../src/context/tokens.ts';
 import { Conversation, promptIn } from '../../src/observe/conversation.ts';
+import { estimateOutputTokens } from '../../src/vocabulary/tokens.ts';
 import { replySaying } from '../support/replies.ts';
 
 const position = { turn: 1, attempt: 1 };

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { replace } from '../../src/agent/guardrails.ts';
 import { sha1 } from '../../src/platform/digest.ts';
-import { escapedHtml, htmlDocument, policyHash } from '../../src/platform/html.ts';
+import { escapedHtml, htmlDocument, policyHash } from '../../src/platform/node-only/html.ts';
 
 describe('a page', () => {
   const page = (more: object = {}) =>

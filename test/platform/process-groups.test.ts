@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
-import { endGroup, signalGroup, startGroup } from '../../src/platform/process-groups.ts';
+import { endGroup, signalGroup, startGroup } from '../../src/platform/node-only/process-groups.ts';
 import { isRunning } from '../support/processes.ts';
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -11,7 +11,7 @@ describe('process groups', () => {
   it.each(signals)('D-2: a group that is still being started ends with the process that %s ends', async (signal) => {
     const script = `
       import { spawn } from 'node:child_process';
-      import { startGroup } from '${join(import.meta.dirname, '../../src/platform/process-groups.ts')}';
+      import { startGroup } from '${join(import.meta.dirname, '../../src/platform/node-only/process-groups.ts')}';
       startGroup(() => {
         const leader = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' });
         process.stdout.write(String(leader.pid));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Effect } from '../../machines/index.ts';
-import { estimateOutputTokens } from '../../src/context/tokens.ts';
 import { effectPolicy } from '../../src/session/recovery/after-crash.ts';
 import type { Catalog } from '../../src/tools/catalog.ts';
+import { estimateOutputTokens } from '../../src/vocabulary/tokens.ts';
 
 const tools: Record<string, { afterCrash?: string; isClientSide?: boolean }> = {
   plain: {},

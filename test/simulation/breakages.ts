@@ -94,7 +94,7 @@ export const breakagesOfSrc: Breakage[] = [
   },
   {
     name: 'B-2: a redirect sends a request again',
-    file: 'src/model/bounded-fetch.ts',
+    file: 'src/http/bounded-fetch.ts',
     from: "redirect: 'manual'",
     to: "redirect: 'follow'",
   },

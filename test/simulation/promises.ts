@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { withoutSecrets } from '../../src/agent/redact.ts';
 import { type Journal, replaySession, type SessionEvent, type SessionResult } from '../../src/index.ts';
 import type { JournalEntry } from '../../src/journal/journal.ts';
+import { withoutSecrets } from '../../src/secrets/redact.ts';
 import { sessionInput } from '../../src/session/input.ts';
 import { brokenPromises } from '../../src/testing/index.ts';
 import { recounted } from '../support/recount.ts';

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4, LanguageModelV4Prompt, LanguageModelV4StreamPart } from '@ai-sdk/provider';
-import { providerFetch } from '../../src/model/patient-fetch.ts';
+import { providerFetch } from '../../src/http/patient-fetch.ts';
 import { behaviourOf, faultOf, type ModelParts, partsOf, secret } from './model.ts';
 
 /** How many turns of the event loop without a byte or a connection count as quiet. */

@@ -1,8 +1,7 @@
 import type { Fact, WorkflowFact } from '../../machines/index.ts';
 import type { Change } from '../../src/inspect/recorded/counts.ts';
-import type { Frame } from '../../src/inspect/recorded/frames.ts';
 import { Recorded } from '../../src/inspect/recorded/recorded.ts';
-import { emptyPart, type Part } from '../../src/inspect/recorded/replayer.ts';
+import { emptyPart, type Frame, type Part } from '../../src/inspect/recorded/recorded-data.ts';
 import type { SessionHead } from '../../src/journal/journal.ts';
 
 /** A recording written by hand: so many facts after each frame, one entry a frame unless said. */

@@ -1,6 +1,6 @@
 import { systemClock } from '../../src/host/clock.ts';
+import type { McpServerConfig } from '../../src/tools/mcp/config.ts';
 import { McpConnection } from '../../src/tools/mcp/connection.ts';
-import type { McpServerConfig } from '../../src/tools/mcp/definition.ts';
 import type { ScriptedServer } from './scripted-server.ts';
 
 type Options = { clock?: typeof systemClock; handlers?: McpServerConfig['handlers'] };

@@ -1,5 +1,6 @@
 import type { Message, ToolOutput } from '../../machines/index.ts';
-import { PromptBuilder, type PromptForms, type PromptRequest, type PromptSource } from '../../src/model/prompt.ts';
+import type { PromptSource } from '../../src/context/prompt-source.ts';
+import { PromptBuilder, type PromptForms, type PromptRequest } from '../../src/model/prompt.ts';
 
 export const forms: PromptForms = {
   stub: (callId) => `stub of ${callId}`,

@@ -1,5 +1,6 @@
 import { type ModelRequest, noUsage } from '../../machines/index.ts';
-import { type ModelEffectOptions, requestModel } from '../../src/model/request-model.ts';
+import type { ModelEffectOptions } from '../../src/model/model-effect.ts';
+import { requestModel } from '../../src/model/request-model.ts';
 import { countedClock } from './counted-clock.ts';
 
 const usage = { inputTokens: { total: 10 }, outputTokens: { total: 5 } };

@@ -3,7 +3,6 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import pino from 'pino';
 import { expect } from 'vitest';
 import { type Counters, type Delivery, emptyCounters } from '../../machines/index.ts';
-import { eventWithoutSecrets } from '../../src/agent/redact.ts';
 import { secretsOf } from '../../src/agent/secrets.ts';
 import {
   type Agent,
@@ -17,6 +16,7 @@ import {
   type SessionResult,
   startSession,
 } from '../../src/index.ts';
+import { eventWithoutSecrets } from '../../src/secrets/redact.ts';
 import { sessionInput } from '../../src/session/input.ts';
 import {
   type ManualClock,

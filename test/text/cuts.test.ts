@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { byteLength } from '../../src/platform/bytes.ts';
-import { headOf, tailOf } from '../../src/text.ts';
+import { headOf, tailOf } from '../../src/platform/text.ts';
 
 it('S-2 C-3: a text is cut between characters, at either end, whatever their length in bytes', () => {
   for (const text of ['abcdefgh', 'äöüßäöüß', '漢字漢字漢字', '😀😀😀😀', 'a😀ä漢b😀', 'e\u0301a\u0300o\u0302']) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodedUri, tame, wellFormed, wholeWordsOf } from '../../src/text.ts';
+import { decodedUri, tame, wellFormed, wholeWordsOf } from '../../src/platform/text.ts';
 
 describe('C-6: JSON with valid Unicode alone', () => {
   it('replaces lone surrogates in texts and names, at any depth', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { estimateOutputTokens } from '../../src/context/tokens.ts';
 import { manualClock } from '../../src/testing/index.ts';
 import { type ClientToolOptions, clientAnswer, handOut, unanswered } from '../../src/tools/client-tool.ts';
+import { estimateOutputTokens } from '../../src/vocabulary/tokens.ts';
 
 const call = { turn: 1, attempt: 2, index: 3, callId: 'c', name: 'ask' };
 

@@ -99,7 +99,7 @@ describe('C-5: the facts about a call', () => {
   });
 
   it('what Pawl’s own tools are for, and that they are not for a batch', async () => {
-    const catalog = await shown([progressReportTool(), batchTool(), look()]);
+    const catalog = await shown([progressReportTool('progress_report'), batchTool('batch'), look()]);
     const progress = callOf('progress_report', '{"message":"Half."}');
     expect(await catalog.inspect(progress, null, signal)).toMatchObject({ tool: 'progress', detail: 'Half.' });
     expect(await catalog.inspect(progress, 0, signal)).toMatchObject({

@@ -8,9 +8,9 @@ import {
   renderError,
   renderValue,
   success,
-  ToolError,
   unreadIn,
 } from '../../src/tools/result.ts';
+import { ToolError } from '../../src/vocabulary/tool-error.ts';
 
 const key = 'planted-3f9c2b7a41';
 const limits: ResultLimits = { resultBytes: 1_000, secrets: [key], keptId: 'c1' };

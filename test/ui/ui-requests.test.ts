@@ -1,6 +1,6 @@
 import type { UIMessage } from 'ai';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { PawlError } from '../../src/errors.ts';
+import { PawlError } from '../../src/input/errors.ts';
 
 let request: typeof import('../../src/ui/ui-request.ts');
 beforeAll(async () => {

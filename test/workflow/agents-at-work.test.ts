@@ -14,7 +14,7 @@ import {
   wasAborted,
   work,
 } from '../../src/workflow/run/agents.ts';
-import type { WorkflowAgents } from '../../src/workflow/run/effects.ts';
+import type { WorkflowAgents } from '../../src/workflow/run/parts.ts';
 import { report } from '../support/session.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

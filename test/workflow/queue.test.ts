@@ -4,7 +4,7 @@ import { defineAgent } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import type { BacklogItem } from '../../src/workflow/backlog/backlog.ts';
 import type { Sessions } from '../../src/workflow/run/agents.ts';
-import type { WorkflowAgents } from '../../src/workflow/run/effects.ts';
+import type { WorkflowAgents } from '../../src/workflow/run/parts.ts';
 import { behind, Queue } from '../../src/workflow/run/queue.ts';
 import type { RunFolder } from '../../src/workflow/run/run-folder.ts';
 import { diedIn } from '../graph/levels/workflow.ts';

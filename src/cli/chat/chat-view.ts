@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import type { SessionEvent } from '../../observe/events.ts';
+import { tame } from '../../platform/text.ts';
 import type { SessionResult } from '../../session/session.ts';
-import { tame } from '../../text.ts';
 import { summary } from '../terminal/counters.ts';
 import { StreamedText } from '../terminal/streamed-text.ts';
 import { clip, wrapped } from '../terminal/text.ts';

@@ -1,9 +1,9 @@
 import type { Message } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
 import type { SessionEvent } from '../../observe/events.ts';
+import { tame } from '../../platform/text.ts';
 import type { Session, SessionResult } from '../../session/session.ts';
 import { startSession } from '../../session/start-session.ts';
-import { tame } from '../../text.ts';
 import { readAgentFile } from '../agent-file.ts';
 import { exitCodeOf, exitCodes, type Flags, UsageError } from '../command-line.ts';
 import { commandLogger } from '../log.ts';

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { defineAgent } from '../../agent/define-agent.ts';
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../input/errors.ts';
 import { rehearsalModel } from '../../testing/rehearsal-model.ts';
 import { type McpPool, mcpPool } from '../../tools/mcp/pool.ts';
 import { readingTools } from '../../workspace/file-tools.ts';

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { reasonOf } from '../../errors.ts';
+import { reasonOf } from '../../input/errors.ts';
 import { exitCodes, UsageError } from '../command-line.ts';
 import { templates } from './templates.ts';
 

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { messageOf, reasonOf } from '../../errors.ts';
+import { messageOf, reasonOf } from '../../input/errors.ts';
 import { Recorded } from '../../inspect/recorded/recorded.ts';
 import { Replayer } from '../../inspect/recorded/replayer.ts';
 import type { Journal } from '../../journal/journal.ts';

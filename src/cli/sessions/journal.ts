@@ -1,15 +1,15 @@
 import { existsSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { styleText } from 'node:util';
-import { redact } from '../../agent/redact.ts';
 import type { Journal, JournaledSession } from '../../journal/journal.ts';
 import { exportSession, listSessions } from '../../journal/sessions.ts';
 import { sqliteJournal } from '../../journal/sqlite/sqlite.ts';
 import { readTape } from '../../journal/tape.ts';
+import { tame } from '../../platform/text.ts';
+import { redact } from '../../secrets/redact.ts';
 import { forkSession } from '../../session/recovery/fork-session.ts';
 import { replayEntries } from '../../session/recovery/replay-session.ts';
 import type { ReplayedSession, ReplayStep, SentRequest } from '../../session/recovery/replayed.ts';
-import { tame } from '../../text.ts';
 import { exitCodes, type Flags, UsageError } from '../command-line.ts';
 import { sessionPage, writeFile } from '../session-page.ts';
 

@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline/promises';
 import { eventLoopTurn } from '../../host/clock.ts';
 import type { SessionEvent } from '../../observe/events.ts';
+import { tame } from '../../platform/text.ts';
 import type { Session } from '../../session/session.ts';
-import { tame } from '../../text.ts';
 
 type Asked = Extract<SessionEvent, { type: 'tool.approvalRequested' }>;
 export type Decision = Parameters<Session['approve']>[1];

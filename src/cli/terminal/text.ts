@@ -1,6 +1,6 @@
 /** Texts for a terminal: harmless, and of a width. No word is broken unless it alone is wider. */
 
-import { tame } from '../../text.ts';
+import { tame } from '../../platform/text.ts';
 
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;

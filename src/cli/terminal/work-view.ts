@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { reasonOf } from '../../../machines/index.ts';
 import type { SessionEvent } from '../../observe/events.ts';
-import { tame } from '../../text.ts';
+import { tame } from '../../platform/text.ts';
 import type { WorkflowEvent } from '../../workflow/options.ts';
 import type { WorkflowResult } from '../../workflow/run/run-workflow.ts';
 import { thousands } from './counters.ts';

@@ -1,10 +1,10 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { PawlError } from '../../errors.ts';
+import { PawlError } from '../../input/errors.ts';
 import type { BacklogConfig } from '../../workflow/backlog/config.ts';
 import type { NamedAgent } from '../../workflow/run/agents.ts';
-import type { WorkflowAgents } from '../../workflow/run/effects.ts';
+import type { WorkflowAgents } from '../../workflow/run/parts.ts';
 import type { Place } from '../../workflow/run/places/places.ts';
 import { globOf } from '../../workspace/globs.ts';
 import { agentSource } from '../agent-file.ts';

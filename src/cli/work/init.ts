@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { reasonOf } from '../../errors.ts';
+import { reasonOf } from '../../input/errors.ts';
 import { configFile } from '../../workflow/backlog/config.ts';
 import { exitCodes, UsageError } from '../command-line.ts';
 import { packageFile } from '../package-root.ts';

@@ -1,4 +1,4 @@
-import { tame } from '../../text.ts';
+import { tame } from '../../platform/text.ts';
 import { type BacklogItem, readBacklog, refOf, stopMarkers } from '../../workflow/backlog/backlog.ts';
 import type { BacklogConfig } from '../../workflow/backlog/config.ts';
 import { behind } from '../../workflow/run/queue.ts';

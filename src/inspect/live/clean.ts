@@ -1,6 +1,6 @@
-import { redact, redactJson } from '../../agent/redact.ts';
-import { writtenSecrets } from '../../agent/secrets.ts';
 import type { JournaledSession } from '../../journal/journal.ts';
+import { redact, redactJson } from '../../secrets/redact.ts';
+import { writtenSecrets } from '../../secrets/spellings.ts';
 
 /** Returns a session's row without secrets, which its metadata may hold. */
 export function cleanRow(row: JournaledSession, secrets: readonly string[]): JournaledSession {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { check } from '../../agent/check.ts';
 import type { Agent } from '../../agent/definition.ts';
-import { expected, PawlError } from '../../errors.ts';
+import { check } from '../../input/check.ts';
+import { expected, PawlError } from '../../input/errors.ts';
 import type { Journal, JournalEntry } from '../../journal/journal.ts';
 import { randomId } from '../../platform/random-id.ts';
 import { createFork } from '../../session/recovery/fork-session.ts';

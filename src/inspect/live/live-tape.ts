@@ -1,8 +1,8 @@
-import { redact } from '../../agent/redact.ts';
-import { writtenSecrets } from '../../agent/secrets.ts';
-import { messageOf } from '../../errors.ts';
 import { systemClock } from '../../host/clock.ts';
+import { messageOf } from '../../input/errors.ts';
 import type { JournalEntry, JournaledSession } from '../../journal/journal.ts';
+import { redact } from '../../secrets/redact.ts';
+import { writtenSecrets } from '../../secrets/spellings.ts';
 import { Redactor } from '../tape/redacted.ts';
 import { cleanRow, soFar } from './clean.ts';
 import type { Heard, WatchedJournal } from './watched-journal.ts';

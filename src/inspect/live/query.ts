@@ -1,4 +1,4 @@
-import { expected, PawlError } from '../../errors.ts';
+import { expected, PawlError } from '../../input/errors.ts';
 import { ruleFacts } from '../study/rules.ts';
 
 /** What a search asks for. All must hold. */

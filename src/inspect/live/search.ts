@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
-import { redact } from '../../agent/redact.ts';
-import { writtenSecrets } from '../../agent/secrets.ts';
 import { eventLoopTurn } from '../../host/clock.ts';
 import type { Journal, JournalEntry, JournaledSession } from '../../journal/journal.ts';
+import { redact } from '../../secrets/redact.ts';
+import { writtenSecrets } from '../../secrets/spellings.ts';
 import { readQuery } from './query.ts';
 
 /** What a search found. `indexed` of `sessions` have been read so far. */

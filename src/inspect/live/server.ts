@@ -1,8 +1,8 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { redact } from '../../agent/redact.ts';
-import { writtenSecrets } from '../../agent/secrets.ts';
-import { messageOf, PawlError } from '../../errors.ts';
+import { messageOf, PawlError } from '../../input/errors.ts';
+import { redact } from '../../secrets/redact.ts';
+import { writtenSecrets } from '../../secrets/spellings.ts';
 import { checkCaller, closeHttp, listening, Refusal } from '../../serve/callers.ts';
 import { icon } from '../tape/page-file.ts';
 import { Shown, type ShownOptions, send } from './shown.ts';

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
-import { check } from '../../agent/check.ts';
 import type { Agent } from '../../agent/definition.ts';
-import { redact } from '../../agent/redact.ts';
-import { writtenSecrets } from '../../agent/secrets.ts';
-import { messageOf, PawlError } from '../../errors.ts';
 import { systemClock } from '../../host/clock.ts';
+import { check } from '../../input/check.ts';
+import { messageOf, PawlError } from '../../input/errors.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
+import { redact } from '../../secrets/redact.ts';
+import { writtenSecrets } from '../../secrets/spellings.ts';
 import { Refusal } from '../../serve/callers.ts';
 import {
   abortSession,

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { JournaledSession } from '../../journal/journal.ts';
-import { tame } from '../../text.ts';
+import { tame } from '../../platform/text.ts';
 import type { Found } from '../live/search.ts';
 import { Field } from './field.tsx';
 import { followAll, search } from './live.ts';

@@ -1,5 +1,5 @@
 import { render } from 'preact';
-import { decodedUri } from '../../text.ts';
+import { decodedUri } from '../../platform/text.ts';
 import { Home } from './home.tsx';
 import { follow } from './live.ts';
 import { unpacked } from './packed.ts';

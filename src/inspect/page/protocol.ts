@@ -1,5 +1,5 @@
 import type { JournalEntry } from '../../journal/journal.ts';
-import type { Part } from '../recorded/replayer.ts';
+import type { Part } from '../recorded/recorded-data.ts';
 import type { Change } from '../study/what-if.ts';
 
 /** What the page asks of its worker. `file` is a tape, gzipped and in base64. */

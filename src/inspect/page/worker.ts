@@ -1,5 +1,5 @@
-import { messageOf } from '../../errors.ts';
 import { eventLoopTurn } from '../../host/clock.ts';
+import { messageOf } from '../../input/errors.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { readTape } from '../../journal/tape.ts';
 import { partEnd, Replayer } from '../recorded/replayer.ts';

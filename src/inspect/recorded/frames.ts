@@ -1,30 +1,7 @@
 import type { AnyActorRef, AnyMachineSnapshot, InspectionEvent } from 'xstate';
-import type { Series } from '../study/series.ts';
 import { numberAt } from '../study/watch.ts';
 import { arrowName } from './arrow-names.ts';
-
-/** The machines of a session, and of a workflow run, by their ids. */
-export type MachineId = 'session' | 'turn' | 'attempt' | 'toolCall' | 'workflow' | 'item';
-
-/** One microstep of one machine: the smallest step of a session that can be shown. */
-export type Frame = {
-  /** The session of the tree, as in the journal's entries. */
-  scope: string;
-  /** The path of actors below the session: empty for itself, or `turn/attempt/tool.0`. */
-  actor: string;
-  machine: MachineId;
-  /** The ids of the states that are active after it, outermost first. */
-  states: string[];
-  /** The names of the arrows that were taken, as in the drawings; none for the machine's start. */
-  arrows: string[];
-  /** Whether it is the first frame of its machine, and whether the machine is still active after it. */
-  isStart: boolean;
-  isActive: boolean;
-  /** The number of the journal's entry that it followed from, from 1. */
-  entry: number;
-  /** How many facts of the whole tree had been told after it. */
-  facts: number;
-};
+import type { Frame, MachineId, Series } from './recorded-data.ts';
 
 /** Notes the microsteps of the machines, as XState's inspection tells them. */
 export class FrameLog {

@@ -1,14 +1,12 @@
 import type { Fact, Message } from '../../../machines/index.ts';
 import type { RunHead, SessionHead } from '../../journal/journal.ts';
 import type { Difference } from '../../journal/replay.ts';
-import type { OfferedTool } from '../../model/request-model.ts';
+import type { OfferedTool } from '../../vocabulary/offered-tool.ts';
 import { CountLog, type Flat } from './counts.ts';
-import type { Frame, MachineId } from './frames.ts';
-import type { Part, ShownRequest } from './replayer.ts';
+import type { Frame, MachineId, Part, ShownRequest, Told } from './recorded-data.ts';
 import type { RowList } from './row-list.ts';
 import { Rows } from './rows.ts';
 import { RunRows } from './run-rows.ts';
-import type { Told } from './told.ts';
 
 /** A machine of the tree at some frame: where it stands, and since which frame. */
 export type Actor = {

@@ -1,42 +1,14 @@
 import type { Message } from '../../../machines/index.ts';
 import { checkEntries } from '../../journal/entries.ts';
-import type { JournalEntry, RunHead, SessionHead } from '../../journal/journal.ts';
-import type { Difference } from '../../journal/replay.ts';
-import type { OfferedTool } from '../../model/request-model.ts';
+import type { JournalEntry } from '../../journal/journal.ts';
 import { SessionCounters } from '../../observe/counters.ts';
 import { Records } from '../../observe/records.ts';
 import { Recording } from '../../session/recovery/recording.ts';
 import type { SentRequest } from '../../session/recovery/replayed.ts';
-import { type Change, type Flat, flat } from './counts.ts';
-import { type Frame, FrameLog } from './frames.ts';
-import type { Told } from './told.ts';
-
-/** A request as it was sent: its messages are the first of its session's, and its tools are a list by its number. */
-export type ShownRequest = Omit<SentRequest, 'sessionId' | 'messages' | 'tools'> & {
-  scope: string;
-  entry: number;
-  messages: number;
-  tools: number;
-};
-
-/** What more is known of a session, as plain JSON: a page gets it from its worker, piece by piece. */
-export type Part = {
-  heads: { scope: string; head: SessionHead }[];
-  /** What a workflow run began with; null for a session, and after the first part. */
-  run: RunHead | null;
-  frames: Frame[];
-  told: Told[];
-  changes: Change[];
-  /** Messages of a session from a position on; each is held once, whatever the number of requests. */
-  messages: { scope: string; from: number; messages: readonly Message[] }[];
-  /** Lists of tools, by their number in order of first use. */
-  tools: (readonly OfferedTool[])[];
-  requests: ShownRequest[];
-  /** How many entries were played. */
-  entries: number;
-  /** Where these machines took another way than those that recorded the session. */
-  difference: Difference | null;
-};
+import type { OfferedTool } from '../../vocabulary/offered-tool.ts';
+import { type Flat, flat } from './counts.ts';
+import { FrameLog } from './frames.ts';
+import { emptyPart, type Part, type ShownRequest, type Told } from './recorded-data.ts';
 
 /** Plays a recorded session step by microstep: the machines and folds say what happened, and nothing else does (S-8). */
 export class Replayer {
@@ -146,19 +118,4 @@ export function partEnd(entries: readonly JournalEntry[], from: number, most: nu
   let end = Math.min(entries.length, from + most);
   while (entries[end]?.type === 'sighted') end += 1;
   return end;
-}
-
-export function emptyPart(): Part {
-  return {
-    heads: [],
-    run: null,
-    frames: [],
-    told: [],
-    changes: [],
-    messages: [],
-    tools: [],
-    requests: [],
-    entries: 0,
-    difference: null,
-  };
 }

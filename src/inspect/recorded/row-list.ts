@@ -1,5 +1,5 @@
 import type { Slug } from '../../../machines/index.ts';
-import type { Told } from './told.ts';
+import type { Told } from './recorded-data.ts';
 
 export type RowKind = 'session' | 'turn' | 'attempt' | 'call' | 'run' | 'item' | 'phase' | 'wait' | 'note' | 'end';
 

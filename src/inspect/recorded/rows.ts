@@ -1,8 +1,8 @@
 import type { Fact } from '../../../machines/index.ts';
 import type { Sighting } from '../../observe/events.ts';
+import type { Told } from './recorded-data.ts';
 import { closeRow, type Place, type Row, RowList } from './row-list.ts';
 import { noteOf, planText } from './row-texts.ts';
-import type { Told } from './told.ts';
 
 type Of<T extends Fact['type']> = Extract<Fact, { type: T }>;
 type Open = { session: Row; turn: Row | null; attempt: Row | null; calls: Map<number, Row>; wait: Row | null };

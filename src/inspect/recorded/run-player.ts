@@ -5,11 +5,11 @@ import {
   type WorkflowOutput,
   workflowMachine,
 } from '../../../machines/index.ts';
-import { messageOf, PawlError, reasonOf } from '../../errors.ts';
 import { systemClock } from '../../host/clock.ts';
 import { DriverCore } from '../../host/driver-core.ts';
 import { heard } from '../../host/hearing.ts';
 import { RunningMachine } from '../../host/run-machine.ts';
+import { messageOf, PawlError, reasonOf } from '../../input/errors.ts';
 import type { JournalEntry, RunHead } from '../../journal/journal.ts';
 import type { Difference } from '../../journal/replay.ts';
 import { summaryOf } from '../../journal/scope-log.ts';

@@ -1,6 +1,6 @@
 import type { JournalEntry } from '../../journal/journal.ts';
 import { FrameLog } from './frames.ts';
-import { emptyPart, type Part } from './replayer.ts';
+import { emptyPart, type Part } from './recorded-data.ts';
 import { RunPlayer } from './run-player.ts';
 
 /** Plays a recorded workflow run step by microstep, as `Replayer` does a session (S-8). */

@@ -1,6 +1,6 @@
 import { type Incident, type ItemFailure, itemPhases, type Phase, type WorkflowFact } from '../../../machines/index.ts';
+import type { Told } from './recorded-data.ts';
 import { closeRow, type Place, type Row, RowList } from './row-list.ts';
-import type { Told } from './told.ts';
 
 const phaseTitles: Record<Phase, string> = {
   restoring: 'looks for a run that died',

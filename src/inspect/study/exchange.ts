@@ -1,6 +1,6 @@
 import type { Fact, Message } from '../../../machines/index.ts';
 import type { Moment, Recorded } from '../recorded/recorded.ts';
-import type { ShownRequest } from '../recorded/replayer.ts';
+import type { ShownRequest } from '../recorded/recorded-data.ts';
 import type { Row } from '../recorded/row-list.ts';
 
 type Of<T extends Fact['type']> = Extract<Fact, { type: T }>;

@@ -1,7 +1,7 @@
 import type { Fact, WorkflowFact } from '../../../machines/index.ts';
 import type { Pictures } from '../recorded/pictures.ts';
 import type { Recorded } from '../recorded/recorded.ts';
-import { contentOf } from '../recorded/told.ts';
+import { contentOf } from '../recorded/recorded-data.ts';
 
 /** The facts that show that a rule decided. Other rules are found by the arrows that cite them. */
 export const ruleFacts: Record<string, readonly (Fact | WorkflowFact)['type'][]> = {

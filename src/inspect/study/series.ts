@@ -1,8 +1,6 @@
 import type { Recorded } from '../recorded/recorded.ts';
+import type { Series } from '../recorded/recorded-data.ts';
 import type { Watch } from './watch.ts';
-
-/** A number over the steps of a session: where it changed, and to what. */
-export type Series = [frame: number, value: number | null][];
 
 /** Returns the value of a watch over all steps. `contexts` holds the numbers that it reads from the machines' contexts. */
 export function seriesOf(recorded: Recorded, watch: Watch, contexts: Record<string, Series>): Series {

@@ -1,4 +1,4 @@
-import { expected, PawlError } from '../../errors.ts';
+import { expected, PawlError } from '../../input/errors.ts';
 
 /** Numbers at a step, by their paths, such as `counters.notices` or `session.maxTurns`; null for one that is not there. */
 export type Read = (path: string) => number | null;

@@ -1,5 +1,5 @@
 import type { Delivery, Effect, Fact } from '../../../machines/index.ts';
-import { expected, PawlError } from '../../errors.ts';
+import { expected, PawlError } from '../../input/errors.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { type MakePlayer, Replay } from '../../journal/replay.ts';
 import { summaryOf } from '../../journal/scope-log.ts';

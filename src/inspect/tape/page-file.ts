@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { PawlError } from '../../errors.ts';
+import { PawlError } from '../../input/errors.ts';
 
 /** The page's icon, in the page itself: a browser that finds none asks the server for it. */
 export const icon =

@@ -1,12 +1,12 @@
 import { faultKinds, itemKinds, type Json, phases, priorities, slugs } from '../../../machines/index.ts';
-import { type Ours, redactJson } from '../../agent/redact.ts';
-import { writtenSecrets } from '../../agent/secrets.ts';
-import { PawlError } from '../../errors.ts';
+import { PawlError } from '../../input/errors.ts';
 import { checkEntries } from '../../journal/entries.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { type MakePlayer, Replay } from '../../journal/replay.ts';
 import { summaryOf } from '../../journal/scope-log.ts';
 import type { Sighting } from '../../observe/events.ts';
+import { type Ours, redactJson } from '../../secrets/redact.ts';
+import { writtenSecrets } from '../../secrets/spellings.ts';
 import { checkMachines } from '../../session/head.ts';
 import { RecordedPlayer } from '../../session/recovery/recorded-player.ts';
 import { RunPlayer } from '../recorded/run-player.ts';

@@ -1,11 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import { z } from 'zod';
-import { check } from '../../agent/check.ts';
-import { configuredSecrets, environmentSecrets } from '../../agent/secrets.ts';
-import { texts } from '../../agent/shapes.ts';
+import { configuredSecrets } from '../../agent/secrets.ts';
+import { check } from '../../input/check.ts';
+import { texts } from '../../input/shapes.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { tapeOf } from '../../journal/tape.ts';
-import { htmlDocument, policyHash } from '../../platform/html.ts';
+import { htmlDocument, policyHash } from '../../platform/node-only/html.ts';
+import { environmentSecrets } from '../../secrets/credentials.ts';
 import { icon, pageFile } from './page-file.ts';
 import { Redactor } from './redacted.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { check } from '../../agent/check.ts';
-import { milliseconds } from '../../agent/shapes.ts';
-import { PawlError } from '../../errors.ts';
+import { check } from '../../input/check.ts';
+import { PawlError } from '../../input/errors.ts';
+import { milliseconds } from '../../input/shapes.ts';
 import {
   type Append,
   type Journal,

@@ -1,5 +1,5 @@
 import { Client, DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg';
-import { PawlError, reasonOf } from '../../errors.ts';
+import { PawlError, reasonOf } from '../../input/errors.ts';
 import { UnansweredError, UnsentError } from '../journal-errors.ts';
 
 /** How many times a statement that collides with others is run at most. */

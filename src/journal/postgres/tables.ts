@@ -1,4 +1,4 @@
-import { PawlError } from '../../errors.ts';
+import { PawlError } from '../../input/errors.ts';
 
 const schemaVersion = 2;
 /** Those that hold any text. SQL_ASCII keeps the bytes as they come, which are UTF-8. */

@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import { PawlError, reasonOf } from '../../errors.ts';
 import { eventLoop } from '../../host/event-loop.ts';
+import { PawlError, reasonOf } from '../../input/errors.ts';
 import { builtin } from '../../platform/node.ts';
 import { UnsentError } from '../journal-errors.ts';
 import { databaseOpened } from '../open-databases.ts';

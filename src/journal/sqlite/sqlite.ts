@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { check } from '../../agent/check.ts';
-import { milliseconds } from '../../agent/shapes.ts';
-import { lazily } from '../../schema/lazily.ts';
+import { check } from '../../input/check.ts';
+import { milliseconds } from '../../input/shapes.ts';
+import { lazily } from '../../platform/lazily.ts';
 import {
   type Append,
   type Journal,

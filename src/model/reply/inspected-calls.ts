@@ -7,7 +7,7 @@ import {
   replyCalls,
 } from '../../../machines/index.ts';
 import { eventLoop } from '../../host/event-loop.ts';
-import type { ModelEffectOptions } from '../request-model.ts';
+import type { ModelEffectOptions } from '../model-effect.ts';
 
 /** The most calls of a reply that are inspected, including those inside batches; the others are answered unseen. */
 const mostInspected = 1_000;

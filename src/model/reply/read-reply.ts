@@ -16,7 +16,7 @@ import {
   type Usage,
   uniqueCallId,
 } from '../../../machines/index.ts';
-import { shown } from '../../errors.ts';
+import { shown } from '../../input/errors.ts';
 import type { Sighting } from '../../observe/events.ts';
 import { bytesOf, bytesOfPart } from './part-size.ts';
 import {

@@ -1,4 +1,4 @@
-import type { LogLine } from './lines.ts';
+import type { LogLine } from './log-line.ts';
 
 /** The lines of runs over a backlog (`pawl/workflow`). */
 export const runLines: readonly LogLine[] = [

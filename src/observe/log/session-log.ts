@@ -6,12 +6,12 @@ import {
   replyReasoning,
   replyText,
 } from '../../../machines/index.ts';
-import { redact, withoutSecrets } from '../../agent/redact.ts';
-import { onRejection, stackOf } from '../../errors.ts';
-import type { Metadata } from '../../journal/journal.ts';
+import { onRejection, stackOf } from '../../input/errors.ts';
 import { byteLength } from '../../platform/bytes.ts';
 import { ownCopy } from '../../platform/own-copy.ts';
-import { headOf } from '../../text.ts';
+import { headOf } from '../../platform/text.ts';
+import { redact, withoutSecrets } from '../../secrets/redact.ts';
+import type { Metadata } from '../../vocabulary/metadata.ts';
 import type { SessionCounters } from '../counters.ts';
 import type { Fold, Sighting } from '../events.ts';
 import type { Records } from '../records.ts';

@@ -1,5 +1,5 @@
-import { withoutSecrets } from '../../agent/redact.ts';
-import { safeLength, safeWrittenLength, withoutWrittenSecrets } from '../../agent/written-secrets.ts';
+import { withoutSecrets } from '../../secrets/redact.ts';
+import { safeLength, safeWrittenLength, withoutWrittenSecrets } from '../../secrets/written-secrets.ts';
 import type { Sighting } from '../events.ts';
 
 type Delta = Extract<Sighting, { type: 'model.delta' }>;

@@ -9,13 +9,13 @@ import {
 import type { Agent } from '../../agent/definition.ts';
 import type { CheckVerdict } from '../../agent/guardrails.ts';
 import { voiceOf } from '../../agent/handoffs.ts';
-import { redact, redactReason } from '../../agent/redact.ts';
-import { expected, messageOf } from '../../errors.ts';
 import type { Clock } from '../../host/clock.ts';
 import { inTime } from '../../host/deadline.ts';
+import { expected, messageOf } from '../../input/errors.ts';
 import { type InputMessage, parseMessages } from '../../model/messages.ts';
 import { withText } from '../../model/reply/with-text.ts';
 import { judgeContent } from '../../report/format.ts';
+import { redact, redactReason } from '../../secrets/redact.ts';
 
 export type ChecksParts = {
   agent: Agent;

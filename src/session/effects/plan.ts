@@ -1,15 +1,15 @@
 import type { Counters, Message, PlanOutcome, PlanRequest } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
 import { hasTool, voiceOf } from '../../agent/handoffs.ts';
-import { redact } from '../../agent/redact.ts';
 import { checkedChanges, type TurnPreparation } from '../../agent/turn-changes.ts';
 import type { RequestMeter } from '../../context/request-meter.ts';
-import { messageOf } from '../../errors.ts';
 import type { Clock } from '../../host/clock.ts';
 import { inTime, type Limits } from '../../host/deadline.ts';
+import { messageOf } from '../../input/errors.ts';
 import type { Conversation } from '../../observe/conversation.ts';
-import { builtInNames } from '../../tools/built-in/list.ts';
+import { redact } from '../../secrets/redact.ts';
 import type { Catalog } from '../../tools/catalog.ts';
+import { builtInNames } from '../../vocabulary/built-ins.ts';
 import { madeInstructions } from './prepare.ts';
 
 export type PlanParts = {

@@ -1,12 +1,12 @@
 import type { PrepareOutcome, Slug } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
-import { redact } from '../../agent/redact.ts';
 import type { RequestMeter } from '../../context/request-meter.ts';
-import { expected, messageOf } from '../../errors.ts';
 import type { Clock } from '../../host/clock.ts';
 import { inTime, type Limits } from '../../host/deadline.ts';
+import { expected, messageOf } from '../../input/errors.ts';
 import { unavailableTargets } from '../../model/targets.ts';
 import { Conversation, promptIn } from '../../observe/conversation.ts';
+import { redact } from '../../secrets/redact.ts';
 import type { Checks } from './checks.ts';
 
 export type PrepareParts = {

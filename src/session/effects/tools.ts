@@ -1,8 +1,8 @@
 import type { Agent } from '../../agent/definition.ts';
-import { messageOf } from '../../errors.ts';
 import type { Clock } from '../../host/clock.ts';
+import { messageOf } from '../../input/errors.ts';
+import { onNode } from '../../input/on-node.ts';
 import type { Observer } from '../../observe/observer.ts';
-import { onNode } from '../../platform/node.ts';
 import type { Catalog } from '../../tools/catalog.ts';
 import type { CatalogTool } from '../../tools/catalog-tool.ts';
 import type { McpServers, McpServersOptions } from '../../tools/mcp/servers.ts';

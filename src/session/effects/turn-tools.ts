@@ -1,10 +1,11 @@
-import type { Agent, ModelSettings } from '../../agent/definition.ts';
+import type { Agent } from '../../agent/definition.ts';
 import { allHave, voiceOf } from '../../agent/handoffs.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Observer } from '../../observe/observer.ts';
-import { readResultName } from '../../tools/built-in/read-result.ts';
 import { Catalog } from '../../tools/catalog.ts';
 import { Policies } from '../../tools/policies.ts';
+import { optionalBuiltIns } from '../../vocabulary/built-ins.ts';
+import type { ModelSettings } from '../../vocabulary/settings.ts';
 import { Checks } from './checks.ts';
 
 export type TurnToolsParts = {
@@ -45,6 +46,6 @@ export function turnTools({ agent, observer, userCode, contextFor, secrets }: Tu
     context,
   });
   const settings = () => ({ ...voiceOf(agent, speaker()).definition.settings, ...conversation.plan?.settings });
-  const isReadable = allHave(agent, readResultName);
+  const isReadable = allHave(agent, optionalBuiltIns.readResult);
   return { catalog, settings, checks, context, isReadable };
 }

@@ -7,9 +7,9 @@ import {
   noUsage,
   type ToolOutcome,
 } from '../../../machines/index.ts';
-import { estimateOutputTokens } from '../../context/tokens.ts';
 import type { EffectPolicy } from '../../host/journaled.ts';
 import type { Catalog } from '../../tools/catalog.ts';
+import { estimateOutputTokens } from '../../vocabulary/tokens.ts';
 
 /**
  * What becomes of a session's effects when its process dies or lets go of it (D-4). `hasSubAgents`: whether some still

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { check } from '../../agent/check.ts';
-import { nonBlank } from '../../agent/shapes.ts';
+import { check } from '../../input/check.ts';
+import { nonBlank } from '../../input/shapes.ts';
 import { checkSession } from '../../journal/given.ts';
 import { giveBack, type Journal, type JournalEntry } from '../../journal/journal.ts';
+import { lazily } from '../../platform/lazily.ts';
 import { randomId } from '../../platform/random-id.ts';
-import { lazily } from '../../schema/lazily.ts';
 import { sessionIdShape } from '../input.ts';
 import { headOf } from './recorded-entries.ts';
 import { entriesUntil } from './replay-session.ts';

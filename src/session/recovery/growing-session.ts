@@ -1,7 +1,7 @@
-import { writtenSecrets } from '../../agent/secrets.ts';
 import { checkEntries } from '../../journal/entries.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { SessionEvent } from '../../observe/events.ts';
+import { writtenSecrets } from '../../secrets/spellings.ts';
 import { headOf } from './recorded-entries.ts';
 import { Recording } from './recording.ts';
 

@@ -1,5 +1,5 @@
-import { messageOf } from '../../errors.ts';
 import { sleep, systemClock } from '../../host/clock.ts';
+import { messageOf } from '../../input/errors.ts';
 import { checkSession } from '../../journal/given.ts';
 import type { Journal, SessionMessage } from '../../journal/journal.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';

@@ -1,4 +1,4 @@
-import { PawlError } from '../../errors.ts';
+import { PawlError } from '../../input/errors.ts';
 import { checkEntries } from '../../journal/entries.ts';
 import type { JournalEntry, SessionHead } from '../../journal/journal.ts';
 import { notASession, unknownSession } from '../../journal/journal-errors.ts';

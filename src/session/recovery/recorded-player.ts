@@ -1,9 +1,9 @@
 import type { InspectionEvent } from 'xstate';
 import type { Effect, Fact, SessionCommand, SessionOutput } from '../../../machines/index.ts';
-import { messageOf } from '../../errors.ts';
 import { systemClock } from '../../host/clock.ts';
 import { JournaledDriver } from '../../host/journaled.ts';
 import { RunningMachine } from '../../host/run-machine.ts';
+import { messageOf } from '../../input/errors.ts';
 import type { SessionHead } from '../../journal/journal.ts';
 import type { Player } from '../../journal/replay.ts';
 import { scopeOf } from '../../journal/scope-log.ts';

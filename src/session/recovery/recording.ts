@@ -1,10 +1,10 @@
 import type { Fact } from '../../../machines/index.ts';
-import { PawlError } from '../../errors.ts';
+import { PawlError } from '../../input/errors.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { type Difference, Replay } from '../../journal/replay.ts';
 import { scopeOf } from '../../journal/scope-log.ts';
-import type { OfferedTool } from '../../model/request-model.ts';
 import type { SessionEvent } from '../../observe/events.ts';
+import type { OfferedTool } from '../../vocabulary/offered-tool.ts';
 import { type Follower, RecordedPlayer } from './recorded-player.ts';
 import type { ReplayedSession, ReplayStep, SentRequest } from './replayed.ts';
 

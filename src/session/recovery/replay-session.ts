@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { check } from '../../agent/check.ts';
-import { writtenSecrets } from '../../agent/secrets.ts';
-import { texts } from '../../agent/shapes.ts';
-import { expected, PawlError } from '../../errors.ts';
+import { check } from '../../input/check.ts';
+import { expected, PawlError } from '../../input/errors.ts';
+import { texts } from '../../input/shapes.ts';
 import { checkEntries } from '../../journal/entries.ts';
 import { checkSession } from '../../journal/given.ts';
 import type { Journal, JournalEntry, JournaledSession } from '../../journal/journal.ts';
 import { unknownSession } from '../../journal/journal-errors.ts';
-import { lazily } from '../../schema/lazily.ts';
+import { lazily } from '../../platform/lazily.ts';
+import { writtenSecrets } from '../../secrets/spellings.ts';
 import { headOf } from './recorded-entries.ts';
 import { Recording } from './recording.ts';
 import type { ReplayedSession } from './replayed.ts';

@@ -1,5 +1,5 @@
 import type { Agent } from '../../agent/definition.ts';
-import { PawlError } from '../../errors.ts';
+import { PawlError } from '../../input/errors.ts';
 import type { JournalEntry, SessionHead } from '../../journal/journal.ts';
 import { unknownSession } from '../../journal/journal-errors.ts';
 import { type Player, Replay } from '../../journal/replay.ts';

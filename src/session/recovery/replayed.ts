@@ -1,8 +1,8 @@
 import type { Counters, Fact, Message } from '../../../machines/index.ts';
 import type { Difference } from '../../journal/replay.ts';
-import type { OfferedTool } from '../../model/request-model.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import type { TurnRecord } from '../../observe/records.ts';
+import type { OfferedTool } from '../../vocabulary/offered-tool.ts';
 
 /** A request as it was sent: its messages are the first of the session's conversation, so each is held once. */
 export type SentRequest = {

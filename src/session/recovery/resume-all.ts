@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { check } from '../../agent/check.ts';
 import { type Agent, isAgent } from '../../agent/definition.ts';
-import { aFunction } from '../../agent/shapes.ts';
-import { PawlError } from '../../errors.ts';
 import { eventLoop } from '../../host/event-loop.ts';
+import { check } from '../../input/check.ts';
+import { PawlError } from '../../input/errors.ts';
+import { aFunction } from '../../input/shapes.ts';
 import { aJournal } from '../../journal/given.ts';
 import type { Journal, JournaledSession } from '../../journal/journal.ts';
-import { lazily } from '../../schema/lazily.ts';
+import { lazily } from '../../platform/lazily.ts';
 import { commonOptions } from '../common-options.ts';
 import type { ResumeOptions } from '../options.ts';
 import type { Session } from '../session.ts';

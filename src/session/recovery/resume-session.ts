@@ -1,11 +1,11 @@
 import { checkContext } from '../../agent/context.ts';
 import type { Agent } from '../../agent/definition.ts';
 import { narrowed } from '../../agent/narrow.ts';
-import { redact } from '../../agent/redact.ts';
-import { PawlError } from '../../errors.ts';
+import { PawlError } from '../../input/errors.ts';
 import { giveBack, type JournalEntry, type SessionHead } from '../../journal/journal.ts';
 import { runsElsewhere } from '../../journal/journal-errors.ts';
 import { randomId } from '../../platform/random-id.ts';
+import { redact } from '../../secrets/redact.ts';
 import { checkAgent } from '../head.ts';
 import { checkResumeOptions } from '../input.ts';
 import type { ResumeOptions, WithContext } from '../options.ts';

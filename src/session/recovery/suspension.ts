@@ -1,9 +1,9 @@
 import type { Failure } from '../../../machines/index.ts';
-import { redact } from '../../agent/redact.ts';
-import { messageOf, type PawlError } from '../../errors.ts';
 import { sleep } from '../../host/clock.ts';
+import { messageOf, type PawlError } from '../../input/errors.ts';
 import { UnansweredError, UnsentError } from '../../journal/journal-errors.ts';
 import type { TreeLog } from '../../journal/tree-log.ts';
+import { redact } from '../../secrets/redact.ts';
 import type { RootSession } from '../running-session.ts';
 
 /** Lets go of a session and its sub-agents: writes everything down and gives the lease back. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { lazily } from '../../schema/lazily.ts';
-import { success, ToolError } from '../../tools/result.ts';
+import { lazily } from '../../platform/lazily.ts';
+import { success } from '../../tools/result.ts';
+import { ToolError } from '../../vocabulary/tool-error.ts';
 import type { SessionResult } from '../session.ts';
 
 /** The input of a call of a sub-agent, and the texts that such a call gets. */

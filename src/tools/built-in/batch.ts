@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import type { ReplyCall } from '../../../machines/index.ts';
-import { lazily } from '../../schema/lazily.ts';
+import { lazily } from '../../platform/lazily.ts';
 import type { CatalogTool } from '../catalog-tool.ts';
 import { schemaTool } from '../schema-tool.ts';
-
-export const batchName = 'batch';
 
 const batchInput = lazily(() => {
   const call = z.strictObject({
@@ -15,9 +13,9 @@ const batchInput = lazily(() => {
 });
 
 /** Combines several real tool calls in one call, which is split up before anything runs (T-2). */
-export function batchTool(): CatalogTool {
+export function batchTool(name: string): CatalogTool {
   return schemaTool({
-    name: batchName,
+    name,
     kind: 'batch',
     description:
       'Calls several tools in parallel and returns all their results. Not for calls that need the result of another.',

@@ -1,9 +1,7 @@
 import { z } from 'zod';
-import { lazily } from '../../schema/lazily.ts';
+import { lazily } from '../../platform/lazily.ts';
 import type { CatalogTool } from '../catalog-tool.ts';
 import { schemaTool } from '../schema-tool.ts';
-
-export const currentTimeName = 'current_time';
 
 const isTimeZone = (name: string) => {
   try {
@@ -25,9 +23,9 @@ const timeInput = lazily(() =>
 );
 
 /** Returns the date and time; a model has no clock. */
-export function currentTimeTool(): CatalogTool {
+export function currentTimeTool(name: string): CatalogTool {
   return schemaTool({
-    name: currentTimeName,
+    name,
     description: 'Gets the current date, weekday and time in a time zone.',
     input: timeInput(),
     afterCrash: 'repeat',

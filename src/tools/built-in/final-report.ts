@@ -1,9 +1,8 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
 import type { ReportFormat } from '../../report/format.ts';
 import { judgeCall } from '../../report/format.ts';
+import { finalReportName } from '../../vocabulary/built-ins.ts';
 import { type CatalogTool, functionTool, later } from '../catalog-tool.ts';
-
-export const finalReportName = 'final_report';
 
 /** Builds the tool that ends a session; its input holds the report in the agent's format (F-1). */
 export function finalReportTool(format: ReportFormat): CatalogTool {

@@ -1,14 +1,12 @@
 import { type CatalogTool, functionTool } from '../catalog-tool.ts';
 
-export const progressReportName = 'progress_report';
-
 /** Builds the model's tool for reporting progress: an event, not a step (T-2). */
-export function progressReportTool(): CatalogTool {
+export function progressReportTool(name: string): CatalogTool {
   return {
-    name: progressReportName,
+    name,
     kind: 'progress',
     offered: functionTool(
-      progressReportName,
+      name,
       'Tells the user in one sentence how the work is going. It does not count as a step: call it along with the tools that do the work.',
       {
         type: 'object',

@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import { lazily } from '../../schema/lazily.ts';
+import { lazily } from '../../platform/lazily.ts';
+import { ToolError } from '../../vocabulary/tool-error.ts';
 import type { CatalogTool } from '../catalog-tool.ts';
-import { ToolError } from '../result.ts';
 import { schemaTool } from '../schema-tool.ts';
-
-export const readResultName = 'read_result';
 
 const readInput = lazily(() =>
   z.object({
@@ -14,9 +12,9 @@ const readInput = lazily(() =>
 );
 
 /** Reads the text cut from a large result, so that the model can access a tool's complete output. */
-export function readResultTool(): CatalogTool {
+export function readResultTool(name: string): CatalogTool {
   return schemaTool({
-    name: readResultName,
+    name,
     description: 'Reads a page of a result that was too large to show in full.',
     input: readInput(),
     afterCrash: 'repeat',

@@ -11,15 +11,15 @@ import {
   type Progress,
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import { redact } from '../../agent/redact.ts';
-import { secretsOfServer } from '../../agent/secrets.ts';
-import { messageOf, messageWithCause } from '../../errors.ts';
 import { type Clock, sleep } from '../../host/clock.ts';
 import { inTime } from '../../host/deadline.ts';
-import { wholeWordsOf } from '../../text.ts';
+import { messageOf, messageWithCause } from '../../input/errors.ts';
+import { wholeWordsOf } from '../../platform/text.ts';
+import { secretsOfServer } from '../../secrets/credentials.ts';
+import { redact } from '../../secrets/redact.ts';
+import { ToolError } from '../../vocabulary/tool-error.ts';
 import type { ToolRun } from '../catalog-tool.ts';
-import { ToolError } from '../result.ts';
-import type { McpServerConfig } from './definition.ts';
+import type { McpServerConfig } from './config.ts';
 import { listTools, type McpTool } from './list.ts';
 import { inform, type McpListener } from './listener.ts';
 import { posted } from './posted-call.ts';

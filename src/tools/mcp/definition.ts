@@ -1,52 +1,8 @@
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type {
-  CreateMessageRequest,
-  CreateMessageResult,
-  ElicitRequest,
-  ElicitResult,
-} from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { check } from '../../agent/check.ts';
-import { aFunction, flag, hasMethods, headersOf, texts } from '../../agent/shapes.ts';
-import { expected, PawlError } from '../../errors.ts';
-import { lazily } from '../../schema/lazily.ts';
-import type { McpPool } from './pool.ts';
-
-/** Options common to all kinds of MCP server. */
-export type McpServerOptions = {
-  /** Whether a session continues without the server if it is unavailable; default: false. */
-  optional?: boolean;
-  /** Names of the server's tools to offer; default: all. */
-  allow?: readonly string[];
-  /** Names of the server's tools to leave out. */
-  deny?: readonly string[];
-  /** Tools that need approval: all, or the named ones; default: none. */
-  needsApproval?: boolean | readonly string[];
-  /** Tools whose interrupted calls run again after a crash (D-4): all, or the named ones; default: none. */
-  idempotent?: boolean | readonly string[];
-  /** Handle the server's elicitation and sampling requests, which are otherwise declined. */
-  handlers?: {
-    elicit?: (request: ElicitRequest['params']) => ElicitResult | Promise<ElicitResult>;
-    sample?: (request: CreateMessageRequest['params']) => CreateMessageResult | Promise<CreateMessageResult>;
-  };
-};
-
-/**
- * An MCP server: a stdio process (`env` extends a few harmless variables of this process), a streamable HTTP
- * endpoint, or a ready-made transport. A function creates a new transport after the connection is lost.
- */
-export type McpServerConfig = McpServerOptions &
-  (
-    | { command: string; args?: readonly string[]; env?: Record<string, string>; cwd?: string }
-    | { url: string; headers?: Record<string, string> }
-    | { transport: Transport | (() => Transport) }
-  );
-
-/** A server for one session, or a server that several sessions share (`mcpPool`). */
-export type McpServerDefinition = McpServerConfig | SharedMcpServer;
-
-/** A server whose connection outlives the session. */
-export type SharedMcpServer = { readonly name: string; readonly shared: McpServerConfig; readonly pool: McpPool };
+import { check } from '../../input/check.ts';
+import { expected, PawlError } from '../../input/errors.ts';
+import { aFunction, flag, hasMethods, headersOf, texts } from '../../input/shapes.ts';
+import { lazily } from '../../platform/lazily.ts';
 
 const kinds = lazily(() => {
   const toolNames = z.array(z.string(), { error: 'an array of tool names' });

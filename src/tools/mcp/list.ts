@@ -1,8 +1,8 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import { z } from 'zod';
-import { shown } from '../../errors.ts';
-import { headOf } from '../../text.ts';
+import { shown } from '../../input/errors.ts';
+import { headOf } from '../../platform/text.ts';
 
 export type McpTool = { name: string; description: string; inputSchema: object };
 

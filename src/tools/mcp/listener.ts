@@ -1,4 +1,4 @@
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../input/errors.ts';
 
 /** Callbacks for the users of a connection. */
 export type McpListener = {

@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { check } from '../../agent/check.ts';
-import { PawlError } from '../../errors.ts';
 import { systemClock } from '../../host/clock.ts';
-import { onNode } from '../../platform/node.ts';
-import { lazily } from '../../schema/lazily.ts';
+import { check } from '../../input/check.ts';
+import { PawlError } from '../../input/errors.ts';
+import { onNode } from '../../input/on-node.ts';
+import { lazily } from '../../platform/lazily.ts';
+import type { McpServerConfig } from './config.ts';
 import type { McpConnection } from './connection.ts';
-import { checkServer, type McpServerConfig, type SharedMcpServer } from './definition.ts';
+import { checkServer } from './definition.ts';
 
 const serversSchema = lazily(() =>
   z.custom<object>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), {
@@ -64,3 +65,9 @@ export class McpPool {
 export function mcpPool(configs: Record<string, McpServerConfig>): McpPool {
   return new McpPool(configs);
 }
+
+/** A server for one session, or a server that several sessions share (`mcpPool`). */
+export type McpServerDefinition = McpServerConfig | SharedMcpServer;
+
+/** A server whose connection outlives the session. */
+export type SharedMcpServer = { readonly name: string; readonly shared: McpServerConfig; readonly pool: McpPool };

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { FilePart, Json, JsonObject, TextPart, ToolOutput } from '../../../machines/index.ts';
-import { ToolError } from '../result.ts';
+import { ToolError } from '../../vocabulary/tool-error.ts';
 
 /** Maximum base64 bytes for all files in one result. */
 const mostFileBytes = 8 * 1_024 * 1_024;

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
-import { messageOf } from '../../errors.ts';
 import { type Clock, systemClock } from '../../host/clock.ts';
+import { messageOf } from '../../input/errors.ts';
 import type { Sighting } from '../../observe/events.ts';
 import { compileForeign } from '../../schema/foreign-schema.ts';
 import type { CompiledSchema } from '../../schema/schema.ts';
 import { type CatalogTool, functionTool, later } from '../catalog-tool.ts';
+import type { McpServerConfig } from './config.ts';
 import { McpConnection } from './connection.ts';
-import type { McpServerConfig, McpServerDefinition } from './definition.ts';
 import type { McpTool } from './list.ts';
+import type { McpServerDefinition } from './pool.ts';
 import { McpResult } from './result.ts';
 
 export type McpServersOptions = {

@@ -5,9 +5,9 @@ import { getDefaultEnvironment } from '@modelcontextprotocol/sdk/client/stdio.js
 import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { messageOf } from '../../errors.ts';
 import { systemClock } from '../../host/clock.ts';
-import { endGroup, signalGroup, startGroup } from '../../platform/process-groups.ts';
+import { messageOf } from '../../input/errors.ts';
+import { endGroup, signalGroup, startGroup } from '../../platform/node-only/process-groups.ts';
 
 export type StdioServer = { command: string; args?: readonly string[]; env?: Record<string, string>; cwd?: string };
 

@@ -4,9 +4,9 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { Clock } from '../../host/clock.ts';
 import { inTime } from '../../host/deadline.ts';
-import { withBoundedLines } from '../../model/bounded-fetch.ts';
-import { patientFetch } from '../../model/patient-fetch.ts';
-import type { McpServerConfig } from './definition.ts';
+import { withBoundedLines } from '../../http/bounded-fetch.ts';
+import { patientFetch } from '../../http/patient-fetch.ts';
+import type { McpServerConfig } from './config.ts';
 import { watching } from './posted-call.ts';
 import { longestMessage, StdioTransport } from './stdio.ts';
 

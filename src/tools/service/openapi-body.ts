@@ -1,4 +1,4 @@
-import type { HttpRequest } from './http-policy.ts';
+import type { HttpRequest } from '../../http/http-policy.ts';
 import { deref, type JsonRecord, propertiesOf, record } from './openapi-schema.ts';
 import { queryPieces } from './openapi-styles.ts';
 import { encoded, textOf } from './rest.ts';

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { parse } from 'yaml';
-import { expected, PawlError, reasonOf } from '../../errors.ts';
+import { expected, PawlError, reasonOf } from '../../input/errors.ts';
 import { type LocalTool, localTool } from '../local.ts';
-import type { OpenApiOptions } from './openapi.ts';
 import { type Operation, operationTool } from './openapi-operation.ts';
+import type { OpenApiOptions } from './openapi-options.ts';
 import { deref, type Json, type JsonRecord, list, record } from './openapi-schema.ts';
 import { checkAuth, type RestAuth } from './rest-auth.ts';
 

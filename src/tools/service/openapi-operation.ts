@@ -1,7 +1,7 @@
+import type { HttpPolicy } from '../../http/http-policy.ts';
+import { ToolError } from '../../vocabulary/tool-error.ts';
 import type { LocalTool } from '../local.ts';
-import { ToolError } from '../result.ts';
 import { inputFromOutside } from './foreign-input.ts';
-import type { HttpPolicy } from './http-policy.ts';
 import { type BodyKind, bodyKind, bodyOf } from './openapi-body.ts';
 import {
   deref,

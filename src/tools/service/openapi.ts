@@ -1,23 +1,10 @@
 import { z } from 'zod';
-import { check } from '../../agent/check.ts';
-import { onNode } from '../../platform/node.ts';
-import { lazily } from '../../schema/lazily.ts';
+import { policyShape } from '../../http/http-policy.ts';
+import { check } from '../../input/check.ts';
+import { onNode } from '../../input/on-node.ts';
+import { lazily } from '../../platform/lazily.ts';
 import type { LocalTool } from '../local.ts';
-import { type HttpPolicy, policyShape } from './http-policy.ts';
-import type { RestAuth } from './rest-auth.ts';
-
-export type OpenApiOptions = HttpPolicy & {
-  /** Operations to include: ids, or `GET /pets/{id}`; default: all. */
-  include?: readonly string[];
-  /** Operations to leave out. */
-  exclude?: readonly string[];
-  /** The base URL of the service; default: the document's first server. */
-  baseUrl?: string;
-  /** A key without a name is sent as the document's own key scheme requires. */
-  auth?: RestAuth | { key: string };
-  /** Operations that need approval; default: none. */
-  needsApproval?: boolean | readonly string[];
-};
+import type { OpenApiOptions } from './openapi-options.ts';
 
 const names = z.array(z.string(), { error: 'an array of operations' }).optional();
 const optionsSchema = lazily(() =>

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { PawlError } from '../../errors.ts';
+import { PawlError } from '../../input/errors.ts';
 import { bytesOf, toBase64 } from '../../platform/bytes.ts';
-import { lazily } from '../../schema/lazily.ts';
+import { lazily } from '../../platform/lazily.ts';
 
 /** Credentials for a service. A key is sent in the header or query parameter `name`. */
 export type RestAuth =

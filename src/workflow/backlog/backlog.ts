@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type ItemRef, itemKinds, priorities, type StopMarker } from '../../../machines/index.ts';
-import { expected, messageOf, PawlError, shown } from '../../errors.ts';
+import { expected, messageOf, PawlError, shown } from '../../input/errors.ts';
 import { foldersIn } from './files.ts';
 import { type KindLayout, layouts, restingFolders } from './item-kinds.ts';
 import { cyclesIn } from './reading/cycles.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { expected, messageOf } from '../../errors.ts';
+import { expected, messageOf } from '../../input/errors.ts';
 import { readIfThere } from './files.ts';
 
 export const configFile = '.agent-config.json';

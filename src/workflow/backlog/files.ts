@@ -15,8 +15,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { messageOf } from '../../errors.ts';
-import { isMissing } from '../../platform/paths.ts';
+import { messageOf } from '../../input/errors.ts';
+import { isMissing } from '../../platform/node-only/paths.ts';
 
 /** Writes a file completely or not at all: writes a temporary file, then renames it (W-4). */
 export function writeAtomically(path: string, text: string | Uint8Array): void {

@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { messageOf, PawlError, reasonOf } from '../../errors.ts';
 import { sleep, systemClock } from '../../host/clock.ts';
+import { messageOf, PawlError, reasonOf } from '../../input/errors.ts';
 import { databaseOpened } from '../../journal/open-databases.ts';
 import { oneAtATime } from '../../platform/one-at-a-time.ts';
 import { readIfThere } from './files.ts';

@@ -2,7 +2,7 @@ import { renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { itemPhases, phases, type RunState, slugs } from '../../../machines/index.ts';
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../input/errors.ts';
 import { readIfThere, writeAtomically } from './files.ts';
 
 export const stateFile = '.agent-state.json';

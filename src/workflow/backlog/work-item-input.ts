@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { priorities } from '../../../machines/index.ts';
-import { flag, nonBlank, oneOf, text as words } from '../../agent/shapes.ts';
+import { flag, nonBlank, oneOf, text as words } from '../../input/shapes.ts';
 
 const text = nonBlank;
 const titleRule = 'one line of 1 to 200 characters';

@@ -1,7 +1,7 @@
 import { appendFileSync, realpathSync, rmSync } from 'node:fs';
 import { join, sep } from 'node:path';
-import { check } from '../../agent/check.ts';
-import { messageOf, PawlError } from '../../errors.ts';
+import { check } from '../../input/check.ts';
+import { messageOf, PawlError } from '../../input/errors.ts';
 import { type Commit, commitPaths } from '../git/commits.ts';
 import { type BacklogItem, backlogFolder, idOf, numberOf, readBacklog } from './backlog.ts';
 import { readConfig } from './config.ts';

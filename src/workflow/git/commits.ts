@@ -12,8 +12,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join, posix } from 'node:path';
-import { messageOf } from '../../errors.ts';
-import { isMissing } from '../../platform/paths.ts';
+import { messageOf } from '../../input/errors.ts';
+import { isMissing } from '../../platform/node-only/paths.ts';
 import { git, literal, openRepository, type Repository, withIndex } from './git.ts';
 
 /** Whether the last commit has a path. */

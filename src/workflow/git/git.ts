@@ -4,12 +4,12 @@ import { copyFileSync, existsSync, readdirSync, realpathSync, rmSync, statSync, 
 import type { Socket } from 'node:net';
 import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { redact } from '../../agent/redact.ts';
-import { messageOf, PawlError } from '../../errors.ts';
 import { eventLoopTurn, sleep, systemClock } from '../../host/clock.ts';
-import { isWithin } from '../../platform/paths.ts';
-import { signalGroup } from '../../platform/process-groups.ts';
-import { headOf } from '../../text.ts';
+import { messageOf, PawlError } from '../../input/errors.ts';
+import { isWithin } from '../../platform/node-only/paths.ts';
+import { signalGroup } from '../../platform/node-only/process-groups.ts';
+import { headOf } from '../../platform/text.ts';
+import { redact } from '../../secrets/redact.ts';
 import { onlyByDotGit } from '../../workspace/repositories.ts';
 
 /** A hook may run tests, and a checkout may be large. */

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { listed } from '../../text.ts';
+import { listed } from '../../platform/text.ts';
 import { readIfThere, writeAtomically } from '../backlog/files.ts';
 import { git, literal, openRepository, repositoryOf, withIndex } from './git.ts';
 import { changedNames, hiddenIn, leftOut, treeOf } from './snapshot.ts';

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { isWithin } from '../../platform/paths.ts';
+import { isWithin } from '../../platform/node-only/paths.ts';
 import { git } from './git.ts';
 
 /** Returns the submodules of a commit that contain uncommitted files in a work tree. A new one leaves submodules empty. */

@@ -7,59 +7,21 @@ import type {
   TakeOutcome,
   WorkflowEffectKinds,
 } from '../../../machines/index.ts';
-import type { Agent } from '../../agent/definition.ts';
-import { messageOf } from '../../errors.ts';
-import type { Clock } from '../../host/clock.ts';
 import type { Perform } from '../../host/driver.ts';
+import { messageOf } from '../../input/errors.ts';
 import { type BacklogItem, type ReadItem, readBacklog, refOf, stopMarkers } from '../backlog/backlog.ts';
 import { readConfig } from '../backlog/config.ts';
 import { leftForReview } from '../backlog/reading/item-sources.ts';
 import { KnownItems } from '../backlog/reading/known-items.ts';
 import { keepAside, readState } from '../backlog/state-file.ts';
-import type { NamedAgent, Sessions, WorkFunction } from './agents.ts';
 import { finishWrites } from './ending/capture.ts';
 import { EndingEffects } from './ending/ending-effects.ts';
 import { leaveForReview } from './filing.ts';
 import { ItemEffects } from './item-effects.ts';
-import type { Place } from './places/places.ts';
+import type { WorkflowParts } from './parts.ts';
 import { behind, Queue } from './queue.ts';
 import { RunFolder } from './run-folder.ts';
-import type { Spending } from './spending.ts';
 import { Tries } from './tries.ts';
-
-/** Returns the ids of the open items in a new order. Items that it leaves out follow in their usual order. */
-export type ScanFunction = (items: readonly BacklogItem[]) => string[] | Promise<string[]>;
-/** Writes text for the retrospective or the summary of a run. */
-export type WordsFunction = (ending: { state: RunState; document: string }) => string | Promise<string>;
-
-/** The agents of a run. Each optional one has a default that needs no model. */
-export type WorkflowAgents = {
-  /** Decides the order. Default: P0 before P3, bugs before features, by number. */
-  scan?: Agent | NamedAgent | ScanFunction;
-  process: Agent | NamedAgent | WorkFunction;
-  /** Tests the work on an item. Default: no tests. */
-  test?: Agent | NamedAgent | WorkFunction;
-  /** Adds text to the computed retrospective. Default: no text. */
-  retrospective?: Agent | NamedAgent | WordsFunction;
-  /** Adds text to the computed report of the run. Default: no text. */
-  summary?: Agent | NamedAgent | WordsFunction;
-};
-
-export type WorkflowParts = {
-  backlog: string;
-  agents: WorkflowAgents;
-  sessions: Omit<Sessions, 'folder' | 'place'>;
-  /** The work tree of the project. */
-  home: Place;
-  /** Maximum number of items in progress. If it is more than 1, each has its own work tree. */
-  concurrency: number;
-  clock: Clock;
-  spending: Spending;
-  /** The runs that may fail at an item before it is left to a person. */
-  maxTries: number;
-  /** The warnings so far. */
-  warnings: ReadonlySet<string>;
-};
 
 type Kinds = WorkflowEffectKinds & Pick<SessionEffectKinds, 'wait'>;
 type Outcome<K extends keyof Kinds> = Promise<Kinds[K]['outcome']>;

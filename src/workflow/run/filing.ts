@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { CreatedItem, FilingOutcome, WorkItemDraft, WorkOutcome, WorkPhase } from '../../../machines/index.ts';
-import { messageOf } from '../../errors.ts';
-import { listed } from '../../text.ts';
+import { messageOf } from '../../input/errors.ts';
+import { listed } from '../../platform/text.ts';
 import { type BacklogItem, folderOf, idOf, idPattern } from '../backlog/backlog.ts';
 import { exactObject } from '../backlog/exact-json.ts';
 import { foldersIn, remember, textToChange, writeAtomically } from '../backlog/files.ts';

@@ -10,15 +10,15 @@ import {
   type WorkOutcome,
   type WorkPhase,
 } from '../../../machines/index.ts';
-import { messageOf } from '../../errors.ts';
-import { listed } from '../../text.ts';
+import { messageOf } from '../../input/errors.ts';
+import { listed } from '../../platform/text.ts';
 import { type BacklogItem, folderOf, stopMarkers } from '../backlog/backlog.ts';
 import { readConfig } from '../backlog/config.ts';
 import { itemText } from '../backlog/reading/item-text.ts';
 import { sweepIndexes } from '../git/git.ts';
 import { type Done, type WorkTask, work } from './agents.ts';
-import type { WorkflowParts } from './effects.ts';
 import { archiveItem, noteWork, setItemAside } from './filing.ts';
+import type { WorkflowParts } from './parts.ts';
 import { InProgress } from './places/in-progress.ts';
 import { type Place, Places } from './places/places.ts';
 import { WorkTree } from './places/work-tree.ts';

@@ -1,9 +1,9 @@
 import type { RunState } from '../../../machines/index.ts';
-import { messageOf, shown } from '../../errors.ts';
+import { messageOf, shown } from '../../input/errors.ts';
 import type { BacklogItem } from '../backlog/backlog.ts';
 import { lastObject } from '../backlog/reading/last-object.ts';
 import { type Done, spoken, unlessAborted, wasAborted } from './agents.ts';
-import type { WorkflowAgents, WorkflowParts } from './effects.ts';
+import type { WorkflowAgents, WorkflowParts } from './parts.ts';
 import { scanPrompt } from './prompts.ts';
 import type { RunFolder } from './run-folder.ts';
 import { asObject } from './verdict.ts';

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { CreatedItem, EndingOutcome, ItemPhase, RunState } from '../../../machines/index.ts';
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../input/errors.ts';
 import { readIfThere, writeAtomically } from '../backlog/files.ts';
 import { writeState } from '../backlog/state-file.ts';
 import { lost } from './ending/capture.ts';

@@ -6,13 +6,13 @@ import {
   type WorkflowOutput,
   workflowMachine,
 } from '../../../machines/index.ts';
-import { redact } from '../../agent/redact.ts';
-import { messageOf, onRejection, PawlError } from '../../errors.ts';
 import { type Clock, systemClock } from '../../host/clock.ts';
 import { heard } from '../../host/hearing.ts';
 import { memoryDriver } from '../../host/memory.ts';
 import { type MachineOwner, RunningMachine } from '../../host/run-machine.ts';
+import { messageOf, onRejection, PawlError } from '../../input/errors.ts';
 import { type Logger, linesWritten, loggerOf } from '../../observe/log/logger.ts';
+import { redact } from '../../secrets/redact.ts';
 import { backlogFolder } from '../backlog/backlog.ts';
 import { lockRun } from '../backlog/lock.ts';
 import { timestamp, writeState } from '../backlog/state-file.ts';

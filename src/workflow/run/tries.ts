@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { RunState } from '../../../machines/index.ts';
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../input/errors.ts';
 import { readIfThere, writeAtomically } from '../backlog/files.ts';
 
 const place = 'agent_runs/tries.json';

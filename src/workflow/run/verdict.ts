@@ -1,7 +1,7 @@
 import type { WorkOutcome } from '../../../machines/index.ts';
 import { defineAgent } from '../../agent/define-agent.ts';
 import type { Agent } from '../../agent/definition.ts';
-import { shown } from '../../errors.ts';
+import { shown } from '../../input/errors.ts';
 import type { ReportDefinition } from '../../report/registry.ts';
 import { lastStated, unreadable } from '../backlog/reading/last-object.ts';
 

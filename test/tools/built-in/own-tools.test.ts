@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ReportFormat } from '../../../src/report/format.ts';
 import type { CatalogTool, ToolRun } from '../../../src/tools/catalog-tool.ts';
+import { builtInNames, builtInsSchema } from '../../../src/vocabulary/built-ins.ts';
 
 const run: ToolRun = {
   callId: 'c',
@@ -199,9 +200,9 @@ describe('the other built-in tools', () => {
     const names = (options: Record<string, boolean>) => list.builtInsOf(options).map(({ name }) => name);
     expect(names({})).toEqual([]);
     expect(names({ batch: true, progressReport: true, readResult: false })).toEqual(['progress_report', 'batch']);
-    expect(list.builtInNames).toEqual(['final_report', 'progress_report', 'batch', 'current_time', 'read_result']);
-    expect(list.builtInsSchema.safeParse({ batch: true }).success).toBe(true);
+    expect(builtInNames).toEqual(['final_report', 'progress_report', 'batch', 'current_time', 'read_result']);
+    expect(builtInsSchema.safeParse({ batch: true }).success).toBe(true);
     for (const options of [{ batch: 'yes' }, { other: true }])
-      expect(list.builtInsSchema.safeParse(options).success).toBe(false);
+      expect(builtInsSchema.safeParse(options).success).toBe(false);
   });
 });

@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
 let checkServer: typeof import('../../../src/tools/mcp/definition.ts').checkServer;
-let PawlError: typeof import('../../../src/errors.ts').PawlError;
+let PawlError: typeof import('../../../src/input/errors.ts').PawlError;
 
 // Its schemas are made when it is loaded.
 beforeAll(async () => {
   vi.resetModules();
   ({ checkServer } = await import('../../../src/tools/mcp/definition.ts'));
-  ({ PawlError } = await import('../../../src/errors.ts'));
+  ({ PawlError } = await import('../../../src/input/errors.ts'));
 });
 
 /** The problems of a server's definition. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { McpResult } from '../../../src/tools/mcp/result.ts';
-import { ToolError } from '../../../src/tools/result.ts';
+import { ToolError } from '../../../src/vocabulary/tool-error.ts';
 
 const result = (content: unknown[], structuredContent?: Record<string, unknown>) =>
   new McpResult(Object({ content, ...(structuredContent && { structuredContent }) }));

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
-import type { McpServerDefinition } from '../../../src/tools/mcp/definition.ts';
-import { mcpPool } from '../../../src/tools/mcp/pool.ts';
+import { type McpServerDefinition, mcpPool } from '../../../src/tools/mcp/pool.ts';
 import { McpServers, toolName } from '../../../src/tools/mcp/servers.ts';
 import { listed, ScriptedServer } from '../../support/scripted-server.ts';
 

@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import type { Frame, MachineId } from '../../recorded/frames.ts';
 import { edgeId, stateId } from '../../recorded/picture-ids.ts';
 import type { Actor, Moment } from '../../recorded/recorded.ts';
+import type { Frame, MachineId } from '../../recorded/recorded-data.ts';
 import type { Store } from '../store.ts';
 import { stateName } from '../text.ts';
 import { trusted } from '../trusted.ts';

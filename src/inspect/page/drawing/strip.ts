@@ -1,5 +1,5 @@
 import type { Recorded } from '../../recorded/recorded.ts';
-import type { Series } from '../../study/series.ts';
+import type { Series } from '../../recorded/recorded-data.ts';
 
 /** Draws a session or a run as a strip: attempts or items, and waits, by their steps; marks at some of them, and numbers as lines. */
 export function drawStrip(

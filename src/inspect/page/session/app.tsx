@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
-import { tame } from '../../../text.ts';
+import { tame } from '../../../platform/text.ts';
 import { Charts } from '../drawing/chart.tsx';
 import { panes, type Store, useStore } from '../store.ts';
 import { short } from '../text.ts';

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Json } from '../../../../machines/index.ts';
-import { tame } from '../../../text.ts';
+import { tame } from '../../../platform/text.ts';
 import type { Row } from '../../recorded/row-list.ts';
 import { inputOf } from '../../study/exchange.ts';
 import { Field } from '../field.tsx';

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
-import { tame } from '../../../text.ts';
+import { tame } from '../../../platform/text.ts';
 import type { Recorded } from '../../recorded/recorded.ts';
 import type { Row } from '../../recorded/row-list.ts';
 import { type Aligned, type Comparison, compare } from '../../study/compare.ts';

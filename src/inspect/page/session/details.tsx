@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
-import { tame } from '../../../text.ts';
+import { tame } from '../../../platform/text.ts';
 import type { Moment } from '../../recorded/recorded.ts';
-import { contentOf } from '../../recorded/told.ts';
+import { contentOf } from '../../recorded/recorded-data.ts';
 import { exchangeAt } from '../../study/exchange.ts';
 import type { Store, Tab } from '../store.ts';
 import { eventName, stateName } from '../text.ts';

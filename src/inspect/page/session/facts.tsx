@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Moment } from '../../recorded/recorded.ts';
-import { contentOf } from '../../recorded/told.ts';
+import { contentOf } from '../../recorded/recorded-data.ts';
 import type { Store } from '../store.ts';
 import { clock } from '../text.ts';
 import { Json } from './parts.tsx';

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { tame } from '../../../text.ts';
+import { tame } from '../../../platform/text.ts';
 import type { Moment } from '../../recorded/recorded.ts';
 import type { Row } from '../../recorded/row-list.ts';
 import type { Store } from '../store.ts';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { tame } from '../../../text.ts';
+import { tame } from '../../../platform/text.ts';
 import { valueAt } from '../../study/series.ts';
 import { Field } from '../field.tsx';
 import type { Store } from '../store.ts';

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { tame } from '../../../text.ts';
+import { tame } from '../../../platform/text.ts';
 import { presetsFor } from '../../study/presets.ts';
 import type { Change } from '../../study/what-if.ts';
 import type { Led } from '../protocol.ts';

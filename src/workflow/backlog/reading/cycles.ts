@@ -1,4 +1,4 @@
-import { listed } from '../../../text.ts';
+import { listed } from '../../../platform/text.ts';
 
 /** Names the items that wait for each other, each circle once. */
 export function cyclesIn(items: readonly { id: string; waitsFor: readonly string[] }[]): string[] {

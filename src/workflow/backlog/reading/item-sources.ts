@@ -1,5 +1,5 @@
 import { type Priority, priorities } from '../../../../machines/index.ts';
-import { expected, messageOf } from '../../../errors.ts';
+import { expected, messageOf } from '../../../input/errors.ts';
 import type { KindLayout } from '../item-kinds.ts';
 import type { SummaryRow } from '../summary-file.ts';
 import { itemText, wholeItemText } from './item-text.ts';

@@ -1,8 +1,8 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { messageOf } from '../../../errors.ts';
+import { messageOf } from '../../../input/errors.ts';
 import { byteLength } from '../../../platform/bytes.ts';
-import { isMissing } from '../../../platform/paths.ts';
+import { isMissing } from '../../../platform/node-only/paths.ts';
 import { leftOut } from './fences.ts';
 import { checkInside, isLink } from './links.ts';
 

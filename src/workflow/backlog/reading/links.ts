@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { isWithin } from '../../../platform/paths.ts';
+import { isWithin } from '../../../platform/node-only/paths.ts';
 import { configFile } from '../config.ts';
 import { layouts } from '../item-kinds.ts';
 import { stateFile } from '../state-file.ts';

@@ -1,5 +1,5 @@
 import { Marked } from 'marked';
-import { escapedHtml, htmlDocument, policyHash } from '../../../platform/html.ts';
+import { escapedHtml, htmlDocument, policyHash } from '../../../platform/node-only/html.ts';
 
 const style = `
 :root { color-scheme: light dark; --line: #d4d4d8; --quiet: #52525b; --code: #f4f4f5; }

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { messageOf } from '../../../errors.ts';
+import { messageOf } from '../../../input/errors.ts';
 import type { SessionEvent } from '../../../observe/events.ts';
 import type { SessionResult } from '../../../session/session.ts';
 

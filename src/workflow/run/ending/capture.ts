@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { CreatedItem, WorkItemDraft } from '../../../../machines/index.ts';
-import { reasonOf } from '../../../errors.ts';
+import { reasonOf } from '../../../input/errors.ts';
 import { type BacklogItem, plainId, readBacklog } from '../../backlog/backlog.ts';
 import { readConfig } from '../../backlog/config.ts';
 import { foldersIn, sweep, writeAtomically } from '../../backlog/files.ts';

@@ -1,18 +1,18 @@
-import type {
-  EndingOutcome,
-  Incident,
-  PriorityChange,
-  RunState,
-  WorkflowEffectKinds,
+import {
+  type EndingOutcome,
+  type Incident,
+  type PriorityChange,
+  type RunState,
+  reasonOf,
+  type WorkflowEffectKinds,
 } from '../../../../machines/index.ts';
-import { reasonOf } from '../../../../machines/index.ts';
-import { expected, messageOf } from '../../../errors.ts';
+import { expected, messageOf } from '../../../input/errors.ts';
 import { readBacklog } from '../../backlog/backlog.ts';
 import { gitStatus } from '../../git/git.ts';
 import { spoken, unlessAborted, wasAborted } from '../agents.ts';
 import { debuggingContext, seenAgain } from '../documents/debugging-context.ts';
 import { type RunFacts, retrospectiveText, sessionReportText } from '../documents/report.ts';
-import type { WorkflowParts } from '../effects.ts';
+import type { WorkflowParts } from '../parts.ts';
 import { endingPrompt } from '../prompts.ts';
 import type { RunFolder } from '../run-folder.ts';
 import { capture, lost } from './capture.ts';

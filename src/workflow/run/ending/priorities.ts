@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type PriorityChange, priorities } from '../../../../machines/index.ts';
-import { expected, messageOf } from '../../../errors.ts';
+import { expected, messageOf } from '../../../input/errors.ts';
 import { plainId, readBacklog } from '../../backlog/backlog.ts';
 import { textToChange, writeAtomically } from '../../backlog/files.ts';
 import { whileLocked } from '../../backlog/lock.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { messageOf } from '../../../errors.ts';
-import { listed } from '../../../text.ts';
+import { messageOf } from '../../../input/errors.ts';
+import { listed } from '../../../platform/text.ts';
 import { stateFile } from '../../backlog/state-file.ts';
 import { changedBetween, type Snapshot, snapshot } from '../../git/snapshot.ts';
 import { changedSubmodules } from '../../git/submodules.ts';

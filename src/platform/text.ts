@@ -1,4 +1,4 @@
-import { byteLength, bytesOf, textOf } from './platform/bytes.ts';
+import { byteLength, bytesOf, textOf } from './bytes.ts';
 
 /** Returns the start of `text`: whole characters, at most `maxBytes` bytes of valid UTF-8. */
 export function headOf(text: string, maxBytes: number): string {

@@ -1,5 +1,5 @@
 import { APICallError } from '@ai-sdk/provider';
-import { expected, PawlError } from '../errors.ts';
+import { expected, PawlError } from '../input/errors.ts';
 import { builtin } from '../platform/node.ts';
 
 const asyncHooks = builtin('node:async_hooks');

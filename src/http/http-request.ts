@@ -1,8 +1,8 @@
 import type { Agent } from 'undici';
-import { noTimeouts } from '../../platform/undici-fetch.ts';
-import { ToolError } from '../result.ts';
+import { ToolError } from '../vocabulary/tool-error.ts';
 import { ConnectionError, type HttpPolicy, type HttpRequest, type HttpResponse, shownUrl } from './http-policy.ts';
 import { isPrivate, privateText, publicLookup } from './public-addresses.ts';
+import { noTimeouts } from './undici-fetch.ts';
 
 const mostRedirects = 5;
 const defaultMaxBytes = 5 * 1_024 * 1_024;

@@ -1,5 +1,5 @@
-import { namesSecret, secretOnTheWay } from './agent/credential-names.ts';
-import { redact, removed } from './agent/redact.ts';
+import { namesSecret, secretOnTheWay } from '../secrets/credential-names.ts';
+import { redact, removed } from '../secrets/redact.ts';
 
 /** The codes of `PawlError`, the only error that the API throws at its callers. */
 export type PawlErrorCode =

@@ -32,22 +32,6 @@ export const aFunction = z.custom<(...args: never[]) => unknown>((value) => type
   error: 'a function',
 });
 
-const metadataRule = 'an object of strings, numbers and booleans';
-
-/** Metadata of a session. Texts that are not well-formed, or hold NUL, become others on their way to a store. */
-export const metadataShape = z.record(
-  nonBlank,
-  z.union(
-    [
-      z.string().refine((value) => value.isWellFormed() && !value.includes('\0'), { error: 'a well-formed text' }),
-      z.number(),
-      z.boolean(),
-    ],
-    { error: 'a string, a number or a boolean' },
-  ),
-  { error: metadataRule },
-);
-
 /** One of `words`; the error lists them. */
 export function oneOf<const W extends readonly string[]>(...words: W) {
   return z.enum(words, { error: `one of ${words.map((word) => `'${word}'`).join(', ')}` });

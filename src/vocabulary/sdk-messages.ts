@@ -1,10 +1,51 @@
-import type { ToolResultPart } from 'ai';
-import type { FilePart, TextPart } from '../../machines/index.ts';
-import { shown } from '../errors.ts';
+import type { ModelMessage, ToolResultPart } from 'ai';
+import type { FilePart, Message, TextPart, ToolOutput } from '../../machines/index.ts';
+import { shown } from '../input/errors.ts';
 import { toBase64 } from '../platform/bytes.ts';
+
+/** Converts the conversation to the AI SDK's shapes, for tools that read it. */
+export function toModelMessages(messages: readonly Message[]): ModelMessage[] {
+  return messages.map((one): ModelMessage => {
+    switch (one.role) {
+      case 'user':
+        return { ...one, content: one.content.map((part) => (part.type === 'file' ? sdkFile(part) : part)) };
+      case 'assistant':
+        return {
+          role: 'assistant',
+          content: one.content
+            .filter((part) => part.type !== 'reasoning-file')
+            .map((part) => {
+              if (part.type === 'file') return sdkFile(part);
+              return part.type === 'tool-result' ? { ...part, output: sdkOutput(part.output) } : part;
+            }),
+        };
+      case 'tool':
+        return { ...one, content: one.content.map((part) => ({ ...part, output: sdkOutput(part.output) })) };
+      default:
+        return one satisfies never;
+    }
+  });
+}
+
+function sdkFile({ data: content, ...rest }: FilePart) {
+  return {
+    ...rest,
+    data: content.type === 'url' ? new URL(content.url) : content.type === 'data' ? content.data : content,
+  };
+}
+
+function sdkOutput(output: ToolOutput) {
+  if (output.type !== 'content') return output;
+  return { ...output, value: output.value.map((part) => (part.type === 'file' ? sdkOutputFile(part) : part)) };
+}
+
+function sdkOutputFile({ data: content, ...rest }: FilePart) {
+  return { ...rest, data: content.type === 'url' ? { type: 'url' as const, url: new URL(content.url) } : content };
+}
 
 /** A tool result in the SDK's shape. */
 export type SdkOutput = ToolResultPart['output'];
+
 export type SdkPiece = Extract<SdkOutput, { type: 'content' }>['value'][number];
 
 /**

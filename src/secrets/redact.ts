@@ -1,5 +1,5 @@
 import type { Json } from '../../machines/index.ts';
-import { headOf } from '../text.ts';
+import { headOf } from '../platform/text.ts';
 
 export const removed = '[redacted]';
 

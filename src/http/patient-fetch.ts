@@ -7,7 +7,7 @@ type Send = typeof globalThis.fetch;
 export const patientFetch: Send = async (input, init) => {
   // Other runtimes have one fetch, with the timeouts that it has.
   if (builtin('node:fs') === undefined) return globalThis.fetch(input, init);
-  const { fetchWithoutTimeouts } = await import('../platform/undici-fetch.ts');
+  const { fetchWithoutTimeouts } = await import('./undici-fetch.ts');
   return fetchWithoutTimeouts(input, init);
 };
 

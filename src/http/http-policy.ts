@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { count, flag } from '../../agent/shapes.ts';
-import { ToolError } from '../result.ts';
+import { count, flag } from '../input/shapes.ts';
+import { ToolError } from '../vocabulary/tool-error.ts';
 
 /** Limits on where requests may go and how much of a response is read. */
 export type HttpPolicy = {

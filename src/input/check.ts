@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { expected, fieldName, PawlError, type PawlErrorCode, shown } from '../errors.ts';
+import { expected, fieldName, PawlError, type PawlErrorCode, shown } from './errors.ts';
 
 /** Without zod's compiled parsers: compiling one takes longer than all that a process parses with it. */
 const uncompiled = { jitless: true } as const;

@@ -1,0 +1,10 @@
+import type { Message } from '../../machines/index.ts';
+
+/** The source of a prompt: the lasting, append-only conversation. */
+export type PromptSource = {
+  readonly instructions: string | null;
+  /** The instructions of turns that do not set their own. */
+  readonly ownInstructions: string | null;
+  readonly messages: readonly Message[];
+  readonly answerTokens: ReadonlyMap<string, number>;
+};

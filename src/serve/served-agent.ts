@@ -1,0 +1,37 @@
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { EventListener } from '../observe/events.ts';
+import type { LoggerOption } from '../observe/log/logger.ts';
+import type { Telemetry } from '../observe/telemetry.ts';
+import type { SessionBudget } from '../session/options.ts';
+import type { Metadata } from '../vocabulary/metadata.ts';
+import type { HttpOptions } from './http-options.ts';
+
+export type ServeMcpOptions = {
+  /**
+   * `stdio`: this process's streams, for a client that starts it. `http`: streamable HTTP at `/mcp`, by default on a
+   * free port of 127.0.0.1. Or a ready-made transport.
+   */
+  transport: 'stdio' | { http: HttpOptions } | Transport;
+  /** As for a session. Default: pino at `warn` on stderr. */
+  logger?: LoggerOption;
+  /** The budget of each call. */
+  budget?: SessionBudget;
+  /** What every session is given, as for `startSession`. */
+  context?: unknown;
+  metadata?: Metadata;
+  /** Sessions at once, for all clients together; a call beyond them gets an error; default: 16. */
+  maxSessions?: number;
+  /** Called with the events of all sessions. */
+  onEvent?: EventListener;
+  telemetry?: Telemetry;
+};
+
+export type ServedAgent = {
+  /** The server's URL over HTTP; null over other transports. */
+  readonly url: string | null;
+  /** Resolves when either side has closed the server. */
+  readonly closed: Promise<void>;
+  /** Aborts all running sessions and closes the server. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+};

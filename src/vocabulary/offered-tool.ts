@@ -1,0 +1,3 @@
+import type { LanguageModelV4FunctionTool, LanguageModelV4ProviderTool } from '@ai-sdk/provider';
+
+export type OfferedTool = LanguageModelV4FunctionTool | LanguageModelV4ProviderTool;
