@@ -10,7 +10,7 @@ import { DriverCore } from '../src/host/driver-core.ts';
 import { RunningMachine } from '../src/host/run-machine.ts';
 import { defineAgent, runSession } from '../src/index.ts';
 import { MemoryJournal } from '../src/journal/memory.ts';
-import { sessionActor } from '../src/session/session-machine.ts';
+import { sessionActor } from '../src/session/wiring/session-machine.ts';
 import { rehearsalModel } from '../src/testing/index.ts';
 
 const turns = 100;

@@ -65,15 +65,15 @@ export type { ServedAgent, ServeMcpOptions } from './serve/served-agent.ts';
 export type { ResumeOptions, SessionBudget, SessionOptions } from './session/options.ts';
 export { type ForkOptions, forkSession } from './session/recovery/fork-session.ts';
 export { abortSession, answerSession, approveSession, steerSession, stopSession } from './session/recovery/messages.ts';
+export { type RefusedSession, type ResumeAllOptions, resumeAll } from './session/recovery/resume-all.ts';
+export { resumeSession } from './session/recovery/resume-session.ts';
 export {
   type RecordedSession,
   type ReplayOptions,
   readSession,
   replaySession,
-} from './session/recovery/replay-session.ts';
-export type { ReplayedSession, ReplayStep, SentRequest } from './session/recovery/replayed.ts';
-export { type RefusedSession, type ResumeAllOptions, resumeAll } from './session/recovery/resume-all.ts';
-export { resumeSession } from './session/recovery/resume-session.ts';
+} from './session/replay/replay-session.ts';
+export type { ReplayedSession, ReplayStep, SentRequest } from './session/replay/replayed.ts';
 export type {
   AcceptedReport,
   AnswerOptions,

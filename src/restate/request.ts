@@ -12,7 +12,7 @@ import type { SessionMessage } from '../journal/journal.ts';
 import { newHead } from '../session/head.ts';
 import { sessionIdShape } from '../session/input.ts';
 import type { SessionOptions } from '../session/options.ts';
-import { type Lineage, root } from '../session/sub-agents/sub-session.ts';
+import { type Lineage, root } from '../session/sub-agents/lineage.ts';
 import { metadataShape } from '../vocabulary/metadata.ts';
 import { overridesIn, overridesShape, type SessionOverrides } from '../vocabulary/overrides.ts';
 import { tooLarge } from './payload.ts';

@@ -10,12 +10,11 @@ import type { SessionMessage } from '../journal/journal.ts';
 import type { EventListener } from '../observe/events.ts';
 import { type LoggerOption, loggerOf } from '../observe/log/logger.ts';
 import { commonOptions } from '../session/common-options.ts';
-import { interrupted } from '../session/recovery/after-crash.ts';
 import { receive } from '../session/recovery/messages.ts';
 import { tellWhatWaits } from '../session/recovery/resume-session.ts';
 import { RunningSession } from '../session/running-session.ts';
 import type { SessionResult } from '../session/session.ts';
-import { root, waitingIn } from '../session/sub-agents/sub-session.ts';
+import { root } from '../session/sub-agents/lineage.ts';
 import { unanswered } from '../tools/client-tool.ts';
 import { AwaitedSteps } from './awaited-steps.ts';
 import { LineBuffer } from './line-buffer.ts';
@@ -73,22 +72,16 @@ export function restateAgents(options: RestateAgentsOptions) {
     const early: TimedMessage[] = [];
     const steps = new AwaitedSteps(context, (at, reason) => early.push(cancellation(at, reason)));
     const { head, repairs } = await steps.completed(context.run('begin', () => begunWith(agent, context.key, request)));
-    const lines = new LineBuffer(loggerOf(logger), (error) => session.wired.observer.userCodeFailed('logger', error));
+    const lines = new LineBuffer(loggerOf(logger), (error) => session.life.observer.userCodeFailed('logger', error));
     const { attemptCompletedSignal } = context.request();
     const owner: RestateOwner = {
-      interrupted: (effect) => interrupted(session.wired.effects.catalog, effect),
+      interrupted: (effect) => session.life.interruptionOf(effect),
       approvalTimeoutMs: agent.limits.approvalTimeoutMs,
       handOut: (effect) => {
         // The catalog would not do: an effect fills it, and a replay performs none.
         const { callId, name, index } = effect.request;
         if (!agent.tools.get(name)?.isClientSide) return null;
-        const { folds } = session.wired.observer;
-        session.wired.observer.sight({
-          type: 'tool.handedOut',
-          callId,
-          name,
-          input: folds.conversation.inputOf(index),
-        });
+        session.life.observer.sight({ type: 'tool.handedOut', callId, name, input: session.life.inputOf(index) });
         const timeoutMs = agent.limits.clientToolTimeoutMs;
         return { timeoutMs, outcome: unanswered(name, timeoutMs) };
       },
@@ -98,17 +91,17 @@ export function restateAgents(options: RestateAgentsOptions) {
           return;
         }
         const { sessionId, callId } = message;
-        const isOwn = sessionId === null ? waitingIn(session).includes(callId) : sessionId === session.sessionId;
+        const isOwn = sessionId === null ? session.waiting().includes(callId) : sessionId === session.sessionId;
         if (!isOwn) children.send(message);
         // A sub-agent, elsewhere, may wait for a call of the same id.
         else if (sessionId !== null || !children.areRunning()) receive(session, message);
       },
-      hasEnded: () => session.wired.machine.hasEnded,
+      hasEnded: () => session.life.hasEnded,
       openTools: async () => {
-        const missing = await session.wired.effects.open(attemptCompletedSignal);
+        const missing = await session.life.openTools(attemptCompletedSignal);
         if (missing !== null) throw new Error(missing);
       },
-      caughtUp: () => tellWhatWaits(session, session.wired.observer.position, { handedOut: true }),
+      caughtUp: () => tellWhatWaits(session, session.life.observer.position, { handedOut: true }),
       takeLines: () => lines.take(),
       get children() {
         return children;
@@ -132,9 +125,7 @@ export function restateAgents(options: RestateAgentsOptions) {
     const release = () => {
       driver.release();
       // The process lives on after a suspension, but its part of the session does not.
-      session.wired.effects.tools
-        .closeServers()
-        .catch((error) => session.wired.observer.userCodeFailed('close', error));
+      session.life.closeServers().catch((error) => session.life.observer.userCodeFailed('close', error));
     };
     attemptCompletedSignal.addEventListener('abort', release);
     session.start(repairs === null ? [] : [{ type: 'conversation.repaired', repairs }]);

@@ -10,7 +10,6 @@ import {
   type ToolOutcome,
 } from '../../machines/index.ts';
 import type { SessionMessage } from '../journal/journal.ts';
-import { redact } from '../secrets/redact.ts';
 import type { SessionBudget } from '../session/options.ts';
 import type { RootSession } from '../session/running-session.ts';
 import type { SessionResult } from '../session/session.ts';
@@ -33,7 +32,7 @@ export function childrenOf(
   request: RestateRequest,
   session: RootSession,
 ): RestateChildren {
-  const { observer, subSessions } = session.wired;
+  const { subSessions, life } = session;
   /** Functions that withdraw the request for a grant, by the key of its call. Once it is settled, they do nothing. */
   const withdrawals = new Map<string, () => void>();
   /** The ids of the sub-agents' sessions, by the keys of their calls. */
@@ -53,11 +52,11 @@ export function childrenOf(
     const childSessionId = `${session.sessionId}/${callId}`;
     running.set(key, childSessionId);
     subAgents.away.begin(callId);
-    observer.sight({ type: 'subAgent.started', callId, name, childSessionId });
+    life.observer.sight({ type: 'subAgent.started', callId, name, childSessionId });
     const parameter: RestateRequest = {
       agent: request.agent,
       path: [...(request.path ?? []), { tool: name, sessionId: session.sessionId }],
-      prompt: String(observer.folds.conversation.inputOf(index).prompt),
+      prompt: String(life.inputOf(index).prompt),
       budget,
       ...overridesIn(request),
       ...(request.context !== undefined && { context: request.context }),
@@ -77,12 +76,12 @@ export function childrenOf(
       ended: (end) => {
         const result = typeof end === 'string' ? null : end;
         const { status, counters } = result ?? { status: 'failed', counters: spentAll(grant) };
-        observer.sight({ type: 'subAgent.ended', callId, name, childSessionId, status, counters });
+        life.observer.sight({ type: 'subAgent.ended', callId, name, childSessionId, status, counters });
         subAgents.away.end(callId, result);
         running.delete(key);
         grants.giveBack(grant);
         if (typeof end !== 'string') return null;
-        return withoutResult(`${name} gave no result: ${redact(end, session.wired.secrets)}`, grant);
+        return withoutResult(`${name} gave no result: ${life.redacted(end)}`, grant);
       },
     };
   };

@@ -5,7 +5,7 @@ import { expected, PawlError, reasonOf } from '../input/errors.ts';
 import { flag, text } from '../input/shapes.ts';
 import { lazily } from '../platform/lazily.ts';
 import type { AnswerOptions, ApprovalInput, SuspendOptions } from './session.ts';
-import { type ClientAnswer, type SubSession, waitingIn } from './sub-agents/sub-session.ts';
+import type { ClientAnswer, SubSession } from './sub-agents/sub-session.ts';
 
 /** Checks the `steer` text. */
 export function steering(text: unknown): SessionSteer {
@@ -70,13 +70,13 @@ export function approveOne(root: SubSession, callId: string, { approved, reason,
 
 /** Answers a call of a client-side tool, likewise. */
 export function answerOne(root: SubSession, callId: string, { answer, sessionId }: ReturnType<typeof clientAnswer>) {
-  return theOne(root, callId, sessionId)?.take(callId, answer) === true;
+  return theOne(root, callId, sessionId)?.answerCall(callId, answer) === true;
 }
 
 /** Returns the one session that waits for a call. */
 export function theOne(root: SubSession, callId: string, sessionId: string | null): SubSession | undefined {
   const meant = root
     .tree()
-    .filter((one) => waitingIn(one).includes(callId) && (sessionId === null || one.sessionId === sessionId));
+    .filter((one) => one.waiting().includes(callId) && (sessionId === null || one.sessionId === sessionId));
   return meant.length === 1 ? meant[0] : undefined;
 }

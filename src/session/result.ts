@@ -6,25 +6,20 @@ import {
   replyFiles,
   type SessionOutput,
 } from '../../machines/index.ts';
-import type { Agent } from '../agent/definition.ts';
 import type { MachineEnd } from '../host/run-machine.ts';
 import { messageOf } from '../input/errors.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
 import type { Observer } from '../observe/observer.ts';
 import { syntheticReport } from '../report/synthetic.ts';
 import { redact, withoutSecrets } from '../secrets/redact.ts';
-import type { Metadata } from '../vocabulary/metadata.ts';
 import type { AcceptedReport, SessionResult, SyntheticReport } from './session.ts';
-import type { Wired } from './wiring.ts';
+import type { SessionIdentity } from './wiring/identity.ts';
+import type { Wired } from './wiring/wiring.ts';
 
 /** The parts that a result is built from. */
 export type Ended<Report> = {
-  readonly sessionId: string;
-  readonly agent: Agent<Report>;
-  readonly prompt: string | null;
-  readonly metadata: Metadata;
+  readonly identity: Pick<SessionIdentity<Report>, 'agent' | 'head' | 'secrets'>;
   readonly observer: Observer;
-  readonly secrets: readonly string[];
   readonly counters: Counters;
 };
 
@@ -32,7 +27,7 @@ export type Ended<Report> = {
 export type Ending = SessionOutput | { status: 'suspended'; failure: Failure };
 
 /** Returns the counters of a session with those of the sub-agents that still run: a copy, since budgets are counted by them. */
-export function countersOf({ observer, subSessions }: Pick<Wired, 'observer' | 'subSessions'>): Counters {
+export function countersOf({ observer, subSessions }: Pick<Wired<unknown>, 'observer' | 'subSessions'>): Counters {
   const counters = structuredClone(observer.counters);
   for (const { name, session } of subSessions?.subAgents.children ?? [])
     countSubAgent(counters, name, session.counters);
@@ -41,12 +36,13 @@ export function countersOf({ observer, subSessions }: Pick<Wired, 'observer' | '
 
 /** Builds the result of an ended session from the machines' output and the folds over their facts. */
 export function sessionResult<Report>(session: Ended<Report>, ending: Ending): SessionResult<Report> {
-  const { sessionId, agent, observer } = session;
+  const { identity, observer } = session;
+  const { head, agent } = identity;
   const { conversation, records, slices } = observer.folds;
   const account = {
-    sessionId,
+    sessionId: head.sessionId,
     agent: agent.name,
-    metadata: session.metadata,
+    metadata: head.metadata,
     counters: session.counters,
     conversation: conversation.messages,
     handedTo: conversation.speaker,
@@ -61,7 +57,7 @@ export function sessionResult<Report>(session: Ended<Report>, ending: Ending): S
 }
 
 /** Returns the report that the agent delivered: a session succeeds by nothing else (F-1). */
-function acceptedReport<Report>({ agent, observer, secrets }: Ended<Report>): AcceptedReport<Report> {
+function acceptedReport<Report>({ identity: { agent, secrets }, observer }: Ended<Report>): AcceptedReport<Report> {
   const { accepted } = observer.folds.records;
   if (accepted === null || accepted.source === 'synthetic') throw new Error('a session succeeded without a report');
   const { source } = accepted;
@@ -73,20 +69,30 @@ function acceptedReport<Report>({ agent, observer, secrets }: Ended<Report>): Ac
 
 /** Writes the report of a session that did not succeed (F-5). */
 function writtenReport<Report>(
-  { agent, prompt, observer, secrets, counters }: Ended<Report>,
+  { identity: { agent, head, secrets }, observer, counters }: Ended<Report>,
   { status, failure }: Exclude<Ending, { status: 'succeeded' }>,
 ): SyntheticReport {
   const { turns } = observer.folds.records;
-  const task = observer.folds.conversation.promptOr(prompt);
+  const task = observer.folds.conversation.promptOr(head.prompt);
   const clean = (text: string) => redact(text, secrets);
   const content = syntheticReport(status, task, failure, counters, turns, clean);
   return { source: 'synthetic', format: agent.format.name, content, accepted: false };
 }
 
-/** Returns how the machines ended. If they broke, fails the session with its one ERROR line (S-3). */
-export function outputOf(end: MachineEnd<SessionOutput>, observer: Observer, log: ScopeLog | null): SessionOutput {
+/** Returns how the machines ended. If they broke, nothing has closed the tools yet: this does. */
+export async function outputOf(
+  end: MachineEnd<SessionOutput>,
+  { observer, effects }: Pick<Wired<unknown>, 'observer' | 'effects'>,
+  log: ScopeLog | null,
+): Promise<SessionOutput> {
   if ('output' in end) return end.output;
-  const failure: Failure = { slugs: ['internal_error'], retryAt: null, detail: messageOf(end.defect) };
+  await effects.tools.close().catch((error) => observer.userCodeFailed('close', error));
+  return brokenOutput(end.defect, observer, log);
+}
+
+/** Fails a session whose machines broke, with its one ERROR line (S-3). */
+export function brokenOutput(defect: unknown, observer: Observer, log: ScopeLog | null): SessionOutput {
+  const failure: Failure = { slugs: ['internal_error'], retryAt: null, detail: messageOf(defect) };
   const fact: Fact = { type: 'session.failed', turns: observer.counters.turns, failure };
   if (log === null) observer.take(fact);
   else log.applying(() => observer.take(fact));

@@ -1,14 +1,20 @@
 import { type Counters, type SessionOutput, toolKey } from '../../machines/index.ts';
 import type { MachineEnd } from '../host/run-machine.ts';
 import { PawlError } from '../input/errors.ts';
+import type { Player } from '../journal/replay.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
 import type { SessionEvent, Sighting } from '../observe/events.ts';
 import { answerOne, approvalDecision, approveOne, clientAnswer, graceOf, position, steering } from './commands.ts';
+import { SessionLife } from './recovery/life.ts';
+import { SessionPlayer } from './recovery/session-player.ts';
 import { Suspension } from './recovery/suspension.ts';
 import { countersOf, type Ending, outputOf, sessionResult } from './result.ts';
 import type { AnswerOptions, ApprovalInput, Session, SessionResult, SuspendOptions } from './session.ts';
 import type { ClientAnswer, SubSession } from './sub-agents/sub-session.ts';
-import { abortion, type SessionParts, type Wired, wire } from './wiring.ts';
+import type { SubSessions } from './sub-agents/sub-sessions.ts';
+import { abortion } from './wiring/driving.ts';
+import type { SessionParts } from './wiring/identity.ts';
+import { type Wired, wire } from './wiring/wiring.ts';
 
 /** A session without a parent, for code that does not read its report. */
 export type RootSession = Pick<RunningSession<unknown>, keyof RunningSession<unknown>>;
@@ -18,27 +24,28 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   readonly sessionId: string;
   readonly result: Promise<SessionResult<Report>>;
   readonly log: ScopeLog | null;
-  readonly wired: Wired;
-  private readonly parts: SessionParts<Report>;
+  readonly life: SessionLife;
+  /** What makes its sub-agents; null for an agent without any. */
+  readonly subSessions: SubSessions | null;
+  private readonly wired: Wired<Report>;
   private readonly suspended = Promise.withResolvers<Ending>();
   private suspending: Suspension | null = null;
-  private isRetired = false;
 
   constructor(parts: SessionParts<Report>) {
-    this.parts = parts;
     this.sessionId = parts.head.sessionId;
     this.log = parts.log;
     this.wired = wire(parts, (own) => new RunningSession(own).start());
+    this.subSessions = this.wired.subSessions;
+    this.life = new SessionLife({ ...this.wired, ...this.wired.identity });
     const ended = this.wired.machine.end.then((end) => this.conclude(end));
     this.result =
       parts.log === null ? ended : Promise.race([ended, this.suspended.promise.then((one) => this.resultOf(one))]);
   }
 
   start(sightings: readonly Sighting[] = []): RunningSession<Report> {
-    const { observer, machine } = this.wired;
-    for (const sighting of sightings) observer.sight(sighting);
-    machine.start();
-    machine.listen();
+    for (const sighting of sightings) this.wired.observer.sight(sighting);
+    this.wired.machine.start();
+    this.wired.machine.listen();
     return this;
   }
 
@@ -55,14 +62,13 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   private get isOver(): boolean {
-    return this.isRetired || this.wired.machine.hasEnded;
+    return this.life.isRetired || this.wired.machine.hasEnded;
   }
 
   steer(text: string): boolean {
     const command = steering(text);
-    const { machine, observer } = this.wired;
-    const isRead = !this.isOver && observer.folds.records.accepted === null;
-    if (isRead) machine.command(command);
+    const isRead = !this.isOver && this.wired.observer.folds.records.accepted === null;
+    if (isRead) this.wired.machine.command(command);
     return isRead;
   }
 
@@ -71,7 +77,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   abort(reason: unknown = 'aborted by the caller'): void {
-    if (!this.isOver) this.wired.machine.command(abortion(reason, this.wired.secrets));
+    if (!this.isOver) this.wired.machine.command(abortion(reason, this.wired.identity.secrets));
   }
 
   approve(callId: string, decision: ApprovalInput): boolean {
@@ -86,13 +92,18 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     const graceMs = graceOf(options);
     if (this.log === null || this.log.scope !== '')
       throw new PawlError('invalid_options', 'Only a session with a `journal` can be suspended; abort this one.');
-    if (!this.isOver) this.suspending ??= new Suspension(this, this.log.tree);
+    if (!this.isOver) this.suspending ??= new Suspension(this, this.log.tree, this.wired.identity.clock);
     await this.suspending?.within(graceMs);
     await this.result;
   }
 
   tree(): SubSession[] {
-    return [this, ...(this.wired.subSessions?.subAgents.tree() ?? [])];
+    return [this, ...(this.subSessions?.subAgents.tree() ?? [])];
+  }
+
+  waiting(): string[] {
+    const { approvals, clientCalls } = this.wired.observer.folds;
+    return [...approvals.waiting, ...clientCalls.waiting];
   }
 
   decide(callId: string, approved: boolean, reason: string | null): boolean {
@@ -101,7 +112,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     return key !== null;
   }
 
-  take(callId: string, answer: ClientAnswer): boolean {
+  answerCall(callId: string, answer: ClientAnswer): boolean {
     const call = this.isOver ? null : this.wired.observer.folds.clientCalls.take(callId);
     if (call !== null) this.wired.machine.answer(toolKey(call), this.wired.effects.answered(call, answer));
     return call !== null;
@@ -112,11 +123,9 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     this.wired.machine.listen();
   }
 
-  /** Begins, delivers and accepts nothing more. */
-  retire(): void {
-    this.isRetired = true;
-    this.wired.machine.leaveSignal();
-    this.wired.journaled?.release();
+  /** For a session that is replayed: what plays it. */
+  player(): Player {
+    return new SessionPlayer(this.wired);
   }
 
   /** Ends here, without the machines: the session continues from its journal later, or never began (`failed`). */
@@ -126,22 +135,16 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   private async conclude(end: MachineEnd<SessionOutput>): Promise<SessionResult<Report>> {
-    const { observer, effects } = this.wired;
-    // After a defect, the close effect was never requested.
-    if ('defect' in end) await effects.tools.close().catch((error) => observer.userCodeFailed('close', error));
-    const output = outputOf(end, observer, this.log);
+    const { observer } = this.wired;
+    const output = await outputOf(end, this.wired, this.log);
     const result = this.resultOf(output);
-    if (this.log !== null) {
-      const { status, slugs } = { ...output, slugs: result.slugs };
-      await this.log.ended({ status, slugs }).catch((error) => observer.userCodeFailed('journal', error));
-    }
+    const ended = { status: output.status, slugs: result.slugs };
+    await this.log?.ended(ended).catch((error) => observer.userCodeFailed('journal', error));
     await observer.close();
     return result;
   }
 
   private resultOf(ending: Ending): SessionResult<Report> {
-    const { agent, head } = this.parts;
-    const { observer, secrets } = this.wired;
-    return sessionResult({ ...head, agent, observer, secrets, counters: this.counters }, ending);
+    return sessionResult({ ...this.wired, counters: this.counters }, ending);
   }
 }

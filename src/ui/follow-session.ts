@@ -5,8 +5,8 @@ import type { Journal } from '../journal/journal.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { restOf } from '../observe/stream/event-stream.ts';
 import { position } from '../session/commands.ts';
-import { GrowingSession } from '../session/recovery/growing-session.ts';
-import { checkReading } from '../session/recovery/replay-session.ts';
+import { GrowingSession } from '../session/replay/growing-session.ts';
+import { checkReading } from '../session/replay/replay-session.ts';
 import type { Followed } from './ui-message-stream.ts';
 
 export type FollowOptions = { secrets?: readonly string[]; suspended?: (() => Promise<Followed>) | null };

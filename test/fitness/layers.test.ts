@@ -29,7 +29,7 @@ describe('the two rooms', () => {
       ajv: /^src\/schema\/(own-schema|foreign-schema|json-schema-check)\.ts$/,
       re2js: /^src\/schema\/foreign-schema\.ts$/,
       yaml: /^src\/(cli\/|tools\/service\/openapi-document\.ts)/,
-      undici: /^src\/(tools\/service\/http-request|platform\/undici-fetch)\.ts$/,
+      undici: /^src\/http\/(http-request|undici-fetch)\.ts$/,
       '@seriousme': /^src\/tools\/service\/openapi-document\.ts$/,
       '@modelcontextprotocol': /^src\/(tools\/mcp\/|serve\/)/,
       '@restatedev': /^src\/restate\//,
@@ -38,7 +38,7 @@ describe('the two rooms', () => {
       marked: /^src\/workflow\/run\/documents\/html-report\.ts$/,
       pg: /^src\/journal\/postgres\/server\.ts$/,
       xstate:
-        /^src\/(host\/(run-machine|hearing)\.ts|session\/(session-machine|options|recovery\/recorded-player)\.ts|inspect\/|workflow\/run\/run-workflow\.ts)/,
+        /^src\/(host\/(run-machine|hearing)\.ts|session\/(wiring\/session-machine|options|replay\/recorded-player)\.ts|inspect\/|workflow\/run\/run-workflow\.ts)/,
       '@hono': /^src\/openai\/node-server\.ts$/,
       '@opentelemetry': /^src\/otel\//,
       preact: /^src\/inspect\/page\//,

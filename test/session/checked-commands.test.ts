@@ -98,10 +98,10 @@ function sessionWith(sessionId: string, approvals: string[], answers: string[] =
   const told: unknown[] = [];
   const session = {
     sessionId,
-    wired: { observer: { folds: { approvals: { waiting: approvals }, clientCalls: { waiting: answers } } } },
+    waiting: () => [...approvals, ...answers],
     tree: () => [session],
     decide: (...decision: unknown[]) => told.push(decision) > 0 && approvals.includes(`${decision[0]}`),
-    take: (...answer: unknown[]) => told.push(answer) > 0 && answers.includes(`${answer[0]}`),
+    answerCall: (...answer: unknown[]) => told.push(answer) > 0 && answers.includes(`${answer[0]}`),
   };
   return { session: session as unknown as SubSession, told };
 }

@@ -12,6 +12,7 @@ import { SessionEffects } from '../../src/session/effects/effects.ts';
 import { newHead } from '../../src/session/head.ts';
 import { sessionInput } from '../../src/session/input.ts';
 import { RunningSession } from '../../src/session/running-session.ts';
+import type { SessionIdentity } from '../../src/session/wiring/identity.ts';
 import { manualClock, rehearsalModel } from '../../src/testing/index.ts';
 import { keptLog, report } from '../support/session.ts';
 
@@ -42,16 +43,15 @@ function freshDriver(agent: Agent, facts: readonly Fact[], performed: string[]):
       });
       for (const fact of facts) observer.take(fact);
       const secrets = secretsOf(agent.definition);
-      const fresh = new SessionEffects({
+      const identity = {
         agent,
         head: { sessionId: 'fresh', prompt: 'Go.', input: sessionInput(agent, {}, 0) },
         contextFor: () => undefined,
         log: null,
-        observer,
-        subAgents: null,
         clock: systemClock,
         secrets,
-      });
+      } as unknown as SessionIdentity;
+      const fresh = new SessionEffects(identity, observer, null);
       if (effect.kind !== 'prepare') expect(await fresh.open(context.signal)).toBeNull();
       performed.push(effect.key);
       const copy: Effect = plain(effect);
@@ -138,7 +138,7 @@ it.each(['backoff', 'deadline'] as const)(
   'D-4: a wait (%s) by a clock that was set back lasts no longer than it was meant to',
   async (kind) => {
     const clock = manualClock();
-    const effects = Object.assign(Object.create(SessionEffects.prototype), { parts: { clock } }) as SessionEffects;
+    const effects = Object.assign(Object.create(SessionEffects.prototype), { identity: { clock } }) as SessionEffects;
     const since = clock.now() + 3_600_000;
     const wait = { kind: 'wait', key: 'wait', request: { kind, dueAt: since + 50 } } as Effect;
     let isOver = false;

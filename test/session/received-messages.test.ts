@@ -19,15 +19,10 @@ function tree({ accepts = true } = {}) {
   const session = (sessionId: string, approvals: string[], answers: string[]) => ({
     sessionId,
     log: `the log of ${sessionId}`,
-    wired: {
-      observer: {
-        position: 42,
-        folds: { approvals: { waiting: approvals }, clientCalls: { waiting: answers } },
-        userCodeFailed: (...failure: unknown[]) => told.push(failure),
-      },
-    },
+    waiting: () => [...approvals, ...answers],
+    life: { observer: { position: 42, userCodeFailed: (...failure: unknown[]) => told.push(failure) } },
     decide: (...decision: unknown[]) => told.push([sessionId, ...decision]) > 0 && accepts,
-    take: (...answer: unknown[]) => told.push([sessionId, ...answer]) > 0 && accepts,
+    answerCall: (...answer: unknown[]) => told.push([sessionId, ...answer]) > 0 && accepts,
     steer: (text: string) => told.push(['steer', text]) > 0 && accepts,
     stop: () => told.push(['stop']),
     abort: (reason: string) => told.push(['abort', reason]),

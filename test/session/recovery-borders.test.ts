@@ -13,8 +13,9 @@ import {
 } from '../../src/index.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { checkHead } from '../../src/session/head.ts';
-import { Recording } from '../../src/session/recovery/recording.ts';
+import { type LifeParts, SessionLife } from '../../src/session/recovery/life.ts';
 import { tellWhatWaits } from '../../src/session/recovery/resume-session.ts';
+import { Recording } from '../../src/session/replay/recording.ts';
 import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
 import { quiet, workingAgent } from '../support/journaled.ts';
 import { listed, ScriptedServer } from '../support/scripted-server.ts';
@@ -222,14 +223,9 @@ it.each([
   ];
   const told: string[] = [];
   const note = ({ type, callId }: { type: string; callId: string }) => told.push(`${type} ${callId}`);
-  const waiting = { approvals: { waiting: ['a'] }, clientCalls: { waiting: ['c'] } };
-  const folds = {
-    ...waiting,
-    stream: { all: () => events },
-    telemetry: { event: () => {} },
-    listener: { event: note },
-  };
-  const session = { sessionId: 's', wired: { observer: { folds } }, tree: () => [session] };
+  const folds = { stream: { all: () => events }, telemetry: { event: () => {} }, listener: { event: note } };
+  const life = new SessionLife({ observer: { folds } } as unknown as LifeParts);
+  const session = { sessionId: 's', waiting: () => ['a', 'c'], life, tree: () => [session] };
   tellWhatWaits(session as never, 7, options);
   expect(told).toEqual(['tool.started d', ...asked]);
 });

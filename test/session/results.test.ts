@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Fact } from '../../machines/index.ts';
 import { defineAgent } from '../../src/index.ts';
 import type { ScopeLog } from '../../src/journal/scope-log.ts';
+import type { SessionEffects } from '../../src/session/effects/effects.ts';
 import { type Ended, outputOf, sessionResult } from '../../src/session/result.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { started, watched } from '../support/observer.ts';
@@ -25,12 +26,8 @@ function session(accepted: object | null, secrets: string[] = []): Ended<unknown
   observer.folds.records.accepted = accepted as never;
   observer.folds.slices.states.count = 1;
   return {
-    sessionId: 's',
-    agent,
-    prompt: 'Look.',
-    metadata: { user: 'u' },
+    identity: { agent, head: { sessionId: 's', prompt: 'Look.', metadata: { user: 'u' } } as never, secrets },
     observer,
-    secrets,
     counters: structuredClone(observer.counters),
   };
 }
@@ -85,13 +82,17 @@ describe('F-1: the report of a session', () => {
 });
 
 describe('S-3: how the machines of a session ended', () => {
-  it('is their output, of which nothing is reported again', () => {
+  const effectsThat = (close: () => Promise<void>) => ({ tools: { close } }) as unknown as SessionEffects;
+
+  it('is their output, of which nothing is reported again', async () => {
     const { observer, heard } = watched();
-    expect(outputOf({ output: ended }, observer, null)).toBe(ended);
+    expect(await outputOf({ output: ended }, { observer, effects: effectsThat(() => Promise.reject()) }, null)).toBe(
+      ended,
+    );
     expect(heard).toEqual([]);
   });
 
-  it.each(['in memory', 'in its journal'])('is a failure if they broke, which is said once, %s', (place) => {
+  it.each(['in memory', 'in its journal'])('is a failure if they broke, which is said once, %s', async (place) => {
     const { observer, heard } = watched();
     const applied: number[] = [];
     const log = {
@@ -102,10 +103,11 @@ describe('S-3: how the machines of a session ended', () => {
     } as unknown as ScopeLog;
     const inMemory = place === 'in memory';
     const broken = { slugs: ['internal_error'], retryAt: null, detail: 'Broken.' };
-    const output = outputOf({ defect: new Error('Broken.') }, observer, inMemory ? null : log);
+    const effects = effectsThat(async () => void applied.push(-1));
+    const output = await outputOf({ defect: new Error('Broken.') }, { observer, effects }, inMemory ? null : log);
     expect(output).toEqual({ status: 'failed', failure: broken });
     const fact: Fact = { type: 'session.failed', turns: 0, failure: broken as never };
     expect(heard).toMatchObject([fact]);
-    expect(applied).toEqual(inMemory ? [] : [1]);
+    expect(applied).toEqual(inMemory ? [-1] : [-1, 1]);
   });
 });

@@ -12,9 +12,10 @@ import {
   type SessionEvent,
   sqliteJournal,
 } from '../../src/index.ts';
-import { Recording } from '../../src/session/recovery/recording.ts';
-import { entriesUntil, replayEntries } from '../../src/session/recovery/replay-session.ts';
+import { type LifeParts, SessionLife } from '../../src/session/recovery/life.ts';
 import { tellWhatWaits } from '../../src/session/recovery/resume-session.ts';
+import { Recording } from '../../src/session/replay/recording.ts';
+import { entriesUntil, replayEntries } from '../../src/session/replay/replay-session.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { journalWith } from '../support/dying-journal.ts';
 import { quiet, workingAgent } from '../support/journaled.ts';
@@ -223,17 +224,16 @@ describe('D-3: a session that is resumed from its journal', () => {
     const spanned: number[] = [];
     const sessionOf = (sessionId: string, approvals: string[], clientCalls: string[]) => ({
       sessionId,
-      wired: {
+      waiting: () => [...approvals, ...clientCalls],
+      life: new SessionLife({
         observer: {
           folds: {
             stream: { all: () => events },
             telemetry: { event: ({ seq }: SessionEvent) => void spanned.push(seq) },
             listener: { event: ({ seq }: SessionEvent) => void heard.push(seq) },
-            approvals: { waiting: approvals },
-            clientCalls: { waiting: clientCalls },
           },
         },
-      },
+      } as unknown as LifeParts),
     });
     const root = { ...sessionOf('s', ['b', 'd'], ['c0']), tree: () => [root, sessionOf('s2', ['c', 'a'], [])] };
     tellWhatWaits(root as never, 4);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Delivery, type Fact, userMessage } from '../../machines/index.ts';
-import { SessionOwner, type SessionOwnerParts } from '../../src/session/owner.ts';
+import { SessionOwner, type SessionOwnerParts } from '../../src/session/wiring/owner.ts';
 
 const delivery = { key: 'a', at: 7 } as unknown as Delivery;
 

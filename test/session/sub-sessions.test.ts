@@ -3,8 +3,8 @@ import { type Agent, defineAgent, type SessionResult } from '../../src/index.ts'
 import type { ScopeLog } from '../../src/journal/scope-log.ts';
 import { newHead } from '../../src/session/head.ts';
 import type { SubSession } from '../../src/session/sub-agents/sub-session.ts';
-import { type SuperSession, subSessionsOf } from '../../src/session/sub-agents/sub-sessions.ts';
-import type { SessionParts } from '../../src/session/wiring.ts';
+import { subSessionsOf } from '../../src/session/sub-agents/sub-sessions.ts';
+import type { SessionIdentity, SessionParts } from '../../src/session/wiring/identity.ts';
 import { manualClock, rehearsalModel } from '../../src/testing/index.ts';
 import type { ToolRun } from '../../src/tools/catalog-tool.ts';
 
@@ -40,10 +40,10 @@ function below(over: { budget?: object; agents?: Record<string, Agent>; options?
   };
   const begun: SessionParts<unknown>[] = [];
   const above = {
-    ...{ agent, head, observer, secrets: ['a secret'], log: null, ...rest },
-    options: { logger, clock, context: 'mine', ...options },
+    ...{ agent, head, secrets: ['a secret'], log: null, logger, clock, ...rest },
+    options: { context: 'mine', ...options },
     lineage: { parentSessionId: null, depth: 1, maxDepth: 9, secrets: [] },
-  } as unknown as SuperSession;
+  } as unknown as SessionIdentity;
   const result = {
     sessionId: 'below',
     success: true,
@@ -52,7 +52,7 @@ function below(over: { budget?: object; agents?: Record<string, Agent>; options?
     counters: { tree: spent },
   };
   const session = { sessionId: 'below', result: Promise.resolve(result as unknown as SessionResult) };
-  const all = subSessionsOf(above, (parts) => {
+  const all = subSessionsOf(above, observer as never, (parts) => {
     begun.push(parts);
     return session as unknown as SubSession;
   });

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Failure } from '../../machines/index.ts';
 import { PawlError } from '../../src/index.ts';
 import type { TreeLog } from '../../src/journal/tree-log.ts';
-import { giveUp, Suspension } from '../../src/session/recovery/suspension.ts';
-import type { RootSession } from '../../src/session/running-session.ts';
+import { type LifeParts, SessionLife } from '../../src/session/recovery/life.ts';
+import { giveUp, type SuspendedRoot, Suspension } from '../../src/session/recovery/suspension.ts';
 import { countedClock } from '../support/counted-clock.ts';
 
 type Told = { type: string; failure: Failure };
@@ -20,11 +20,10 @@ function tree({ hasEnded = false, secrets = [] as string[] } = {}) {
   const kept = { isClosed: false, isBegun: true, holds: () => Promise.resolve(true), release: async () => {} };
   const note = (what: string) => void done.push(what);
   const sessionOf = (name: 'root' | 'child') => ({
-    retire: () => note(`${name} retired`),
-    wired: {
-      clock,
+    life: new SessionLife({
       secrets,
-      machine: { hasEnded },
+      log: null,
+      machine: { hasEnded, leaveSignal: () => note(`${name} retired`) },
       subSessions: name === 'child' ? null : { grants: { suspend: () => note('no more grants') } },
       journaled: {
         suspend: () => {
@@ -36,6 +35,7 @@ function tree({ hasEnded = false, secrets = [] as string[] } = {}) {
           return busy[name] >= 0;
         },
         settled: async () => note(`${name} settled`),
+        release: () => {},
       },
       effects: {
         tools: {
@@ -52,7 +52,7 @@ function tree({ hasEnded = false, secrets = [] as string[] } = {}) {
         sight: (sighting: Told) => note(`${name} saw ${said(sighting)}`),
         folds: { log: { sighting: (sighting: Told) => note(`logged ${said(sighting)}`) } },
       },
-    },
+    } as unknown as LifeParts),
   });
   const child = sessionOf('child');
   const root = {
@@ -77,16 +77,26 @@ function tree({ hasEnded = false, secrets = [] as string[] } = {}) {
     leave: async () => note('left'),
     holdsSession: () => kept.holds(),
   };
-  const [session, treeLog] = [root as unknown as RootSession, log as unknown as TreeLog];
-  return { root: session, log: treeLog, done, clock, alarms, idle, busy, kept };
+  const [session, treeLog] = [root as unknown as SuspendedRoot, log as unknown as TreeLog];
+  return {
+    root: session,
+    log: treeLog,
+    begin: () => new Suspension(session, treeLog, clock),
+    done,
+    clock,
+    alarms,
+    idle,
+    busy,
+    kept,
+  };
 }
 
 const retired = ['root retired', 'child retired', 'root closed its servers', 'child closed its servers'];
 
 describe('D-5: a suspension', () => {
   it('waits for what runs, gives the lease back, and ends every session of the tree', async () => {
-    const { root, log, done, alarms, idle } = tree();
-    const over = new Suspension(root, log).within(1_000);
+    const { begin, done, alarms, idle } = tree();
+    const over = begin().within(1_000);
     expect(done).toEqual(['no more grants', 'root suspended', 'child suspended']);
     expect(alarms()).toBe(1);
     idle.resolve();
@@ -104,10 +114,10 @@ describe('D-5: a suspension', () => {
   });
 
   it('whose last write fails says so, in the log and in its result', async () => {
-    const { root, log, done, idle, kept } = tree({ secrets: ['hunter2'] });
+    const { begin, done, idle, kept } = tree({ secrets: ['hunter2'] });
     kept.release = () => Promise.reject(new Error('hunter2: the disk is full'));
     idle.resolve();
-    await new Suspension(root, log).within(1_000);
+    await begin().within(1_000);
     expect(done.slice(-2)).toEqual([
       'logged session.suspended: journal_failed [redacted]: the disk is full',
       'settled suspended: journal_failed',
@@ -115,8 +125,8 @@ describe('D-5: a suspension', () => {
   });
 
   it('waits no longer than the shortest time that was allowed', async () => {
-    const { root, log, done, clock } = tree();
-    const suspension = new Suspension(root, log);
+    const { begin, done, clock } = tree();
+    const suspension = begin();
     const over = Promise.all([suspension.within(5_000), suspension.within(1_000)]);
     await clock.advance(999);
     expect(done).toHaveLength(3);
@@ -126,27 +136,27 @@ describe('D-5: a suspension', () => {
   });
 
   it('has what was accepted so far delivered and written first', async () => {
-    const { root, log, done, idle, busy } = tree();
+    const { begin, done, idle, busy } = tree();
     busy.child = 2;
     idle.resolve();
-    await new Suspension(root, log).within(1_000);
+    await begin().within(1_000);
     const settled = ['root settled', 'child settled'];
     expect(done.slice(3, 8)).toEqual([...settled, ...settled, 'root retired']);
   });
 
   it('does not wait for that when the journal has failed, and leaves the rest to that failure', async () => {
-    const { root, log, done, idle, busy, kept } = tree();
+    const { begin, done, idle, busy, kept } = tree();
     busy.root = 1_000_000;
     idle.resolve();
     kept.isClosed = true;
-    await new Suspension(root, log).within(1_000);
+    await begin().within(1_000);
     expect(done).toHaveLength(3);
   });
 
   it('of a session that ended meanwhile waits for its result, and lets go of nothing', async () => {
-    const { root, log, done, idle } = tree({ hasEnded: true });
+    const { begin, done, idle } = tree({ hasEnded: true });
     idle.resolve();
-    await new Suspension(root, log).within(1_000);
+    await begin().within(1_000);
     expect(done.slice(3)).toEqual(['root ended']);
   });
 });

@@ -88,7 +88,7 @@ export const breakagesOfSrc: Breakage[] = [
   },
   {
     name: 'C-6: a steer after the last request is lost',
-    file: 'src/session/owner.ts',
+    file: 'src/session/wiring/owner.ts',
     from: "    if (command.type === 'session.steer') conversation.messages.push(userMessage(command.text));",
     to: "    if (command.type === 'session.steer') void [conversation, userMessage];",
   },

@@ -8,8 +8,8 @@ import { readTape } from '../../journal/tape.ts';
 import { tame } from '../../platform/text.ts';
 import { redact } from '../../secrets/redact.ts';
 import { forkSession } from '../../session/recovery/fork-session.ts';
-import { replayEntries } from '../../session/recovery/replay-session.ts';
-import type { ReplayedSession, ReplayStep, SentRequest } from '../../session/recovery/replayed.ts';
+import { replayEntries } from '../../session/replay/replay-session.ts';
+import type { ReplayedSession, ReplayStep, SentRequest } from '../../session/replay/replayed.ts';
 import { exitCodes, type Flags, UsageError } from '../command-line.ts';
 import { sessionPage, writeFile } from '../session-page.ts';
 

@@ -5,8 +5,8 @@ import { expected, PawlError } from '../../input/errors.ts';
 import type { Journal, JournalEntry } from '../../journal/journal.ts';
 import { randomId } from '../../platform/random-id.ts';
 import { createFork } from '../../session/recovery/fork-session.ts';
-import { headOf } from '../../session/recovery/recorded-entries.ts';
 import { resumeSession } from '../../session/recovery/resume-session.ts';
+import { headOf } from '../../session/replay/recorded-entries.ts';
 import { type Change, whatIf } from '../study/what-if.ts';
 
 /** A session forked at a changed delivery. `resumed`: whether it runs in this process; otherwise it is suspended. */

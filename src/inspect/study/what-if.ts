@@ -3,7 +3,7 @@ import { expected, PawlError } from '../../input/errors.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { type MakePlayer, Replay } from '../../journal/replay.ts';
 import { summaryOf } from '../../journal/scope-log.ts';
-import { RecordedPlayer } from '../../session/recovery/recorded-player.ts';
+import { RecordedPlayer } from '../../session/replay/recorded-player.ts';
 
 /** A delivery in place of the recorded one, which is the entry of this number, from 1; a command comes before it. */
 export type Change = { entry: number; delivery: Delivery };

@@ -8,7 +8,7 @@ import type { Sighting } from '../../observe/events.ts';
 import { type Ours, redactJson } from '../../secrets/redact.ts';
 import { writtenSecrets } from '../../secrets/spellings.ts';
 import { checkMachines } from '../../session/head.ts';
-import { RecordedPlayer } from '../../session/recovery/recorded-player.ts';
+import { RecordedPlayer } from '../../session/replay/recorded-player.ts';
 import { RunPlayer } from '../recorded/run-player.ts';
 
 type Stepped = Extract<JournalEntry, { type: 'stepped' }>;

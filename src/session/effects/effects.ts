@@ -1,52 +1,47 @@
 import type { CallName, Effect, EffectKinds, ToolOutcome } from '../../../machines/index.ts';
 import { resultBytesIn } from '../../context/context-guard.ts';
 import { RequestMeter } from '../../context/request-meter.ts';
-import { type Clock, sleep } from '../../host/clock.ts';
+import { sleep } from '../../host/clock.ts';
 import { waitOut } from '../../host/deadline.ts';
 import type { EffectContext, Perform } from '../../host/driver.ts';
-import type { SessionHead } from '../../journal/journal.ts';
-import type { ScopeLog } from '../../journal/scope-log.ts';
 import { NamedFiles } from '../../model/files.ts';
 import type { ModelEffectOptions } from '../../model/model-effect.ts';
 import { PromptBuilder } from '../../model/prompt.ts';
 import { requestModel } from '../../model/request-model.ts';
+import type { Observer } from '../../observe/observer.ts';
 import { judgeReply } from '../../report/format.ts';
 import type { Catalog } from '../../tools/catalog.ts';
 import { clientAnswer } from '../../tools/client-tool.ts';
 import { runTool, type ToolEffectOptions } from '../../tools/run-tool.ts';
 import { Slots } from '../../tools/slots.ts';
 import type { SubAgents } from '../sub-agents/sub-agents.ts';
+import type { SessionIdentity } from '../wiring/identity.ts';
 import type { Checks } from './checks.ts';
 import { planTurn } from './plan.ts';
 import { prepare } from './prepare.ts';
 import { SessionForms } from './session-forms.ts';
 import { SessionTools } from './tools.ts';
-import { type TurnToolsParts, turnTools } from './turn-tools.ts';
-
-export type SessionEffectsParts = Omit<TurnToolsParts, 'userCode'> & {
-  head: Pick<SessionHead, 'sessionId' | 'prompt' | 'input'>;
-  log: ScopeLog | null;
-  subAgents: SubAgents | null;
-  clock: Clock;
-};
+import { turnTools } from './turn-tools.ts';
 
 /** The effects of one session. State that outlives an effect is kept in the folds (D-1). */
 export class SessionEffects {
   readonly catalog: Catalog;
   readonly tools: SessionTools;
-  private readonly parts: SessionEffectsParts;
+  private readonly identity: SessionIdentity;
+  private readonly observer: Observer;
   private readonly checks: Checks;
   private readonly meter: RequestMeter | null;
   private readonly modelOptions: ModelEffectOptions;
   private readonly toolOptions: ToolEffectOptions;
 
-  constructor(parts: SessionEffectsParts) {
-    this.parts = parts;
-    const { agent, head, log: written, observer, subAgents, clock, secrets } = parts;
+  constructor(identity: SessionIdentity, observer: Observer, subAgents: SubAgents | null) {
+    this.identity = identity;
+    this.observer = observer;
+    const { agent, head, log: written, clock, secrets } = identity;
     const { limits, format, definition } = agent;
     const { conversation, keptResults, log } = observer.folds;
     const userCode = { clock, timeoutMs: limits.toolTimeoutMs, onError: log.toolError.bind(log) };
-    const { catalog, settings, checks, context, isReadable } = turnTools({ ...parts, userCode });
+    const { catalog, settings, checks, context, isReadable } = turnTools(identity, observer, userCode);
     const sight = observer.sight.bind(observer);
     const files = new NamedFiles(definition.downloads ?? {});
     this.catalog = catalog;
@@ -117,7 +112,7 @@ export class SessionEffects {
 
   /** Opens the tools. Returns null, or why a server is missing. */
   open(signal: AbortSignal): Promise<string | null> {
-    return this.tools.open(this.parts.agent.limits.prepareTimeoutMs, signal);
+    return this.tools.open(this.identity.agent.limits.prepareTimeoutMs, signal);
   }
 
   /** Returns the outcome of a client-side tool's call. */
@@ -127,13 +122,13 @@ export class SessionEffects {
 
   /** The decision is delivered from outside (`approve`); here it only times out. */
   private async approval({ signal, since }: EffectContext): Promise<EffectKinds['approval']['outcome']> {
-    const { agent, clock } = this.parts;
+    const { agent, clock } = this.identity;
     await waitOut({ clock, timeoutMs: agent.limits.approvalTimeoutMs, signal }, since);
     return { decision: 'timeout', reason: null };
   }
 
   private async wait({ dueAt, kind }: EffectKinds['wait']['request'], { signal, since }: EffectContext) {
-    const { clock } = this.parts;
+    const { clock } = this.identity;
     // If the clock was set back, the wait would last longer than it was meant to.
     const isSetBack = clock.now() < since;
     const leftMs = dueAt - (isSetBack ? since : clock.now());
@@ -142,9 +137,9 @@ export class SessionEffects {
   }
 
   private get planning() {
-    const { parts, catalog, checks, meter } = this;
-    const { head, observer } = parts;
-    const session = { prompt: head.prompt, window: head.input.window, conversation: observer.folds.conversation };
-    return { ...parts, ...session, catalog, checks, meter };
+    const { identity, observer, catalog, checks, meter } = this;
+    const { agent, head, clock, secrets, contextFor } = identity;
+    const session = { agent, prompt: head.prompt, window: head.input.window, contextFor, clock, secrets };
+    return { ...session, conversation: observer.folds.conversation, observer, catalog, checks, meter };
   }
 }

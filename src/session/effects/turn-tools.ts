@@ -1,4 +1,3 @@
-import type { Agent } from '../../agent/definition.ts';
 import { allHave, voiceOf } from '../../agent/handoffs.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Observer } from '../../observe/observer.ts';
@@ -6,19 +5,22 @@ import { Catalog } from '../../tools/catalog.ts';
 import { Policies } from '../../tools/policies.ts';
 import { optionalBuiltIns } from '../../vocabulary/built-ins.ts';
 import type { ModelSettings } from '../../vocabulary/settings.ts';
+import type { SessionIdentity } from '../wiring/identity.ts';
 import { Checks } from './checks.ts';
 
-export type TurnToolsParts = {
-  agent: Agent;
-  observer: Observer;
-  userCode: { clock: Clock; timeoutMs: number; onError: (name: string, callId: string, error: unknown) => void };
-  /** The context for an agent of the session, by its name in `handoffs`. */
-  contextFor: (speaker: string | null) => unknown;
-  secrets: readonly string[];
+/** The limits of the application's own code, and what is told of its errors. */
+export type UserCode = {
+  clock: Clock;
+  timeoutMs: number;
+  onError: (name: string, callId: string, error: unknown) => void;
 };
 
 /** Makes the catalog, the settings and the checks of a session, which follow the plan of the turn (T-7). */
-export function turnTools({ agent, observer, userCode, contextFor, secrets }: TurnToolsParts): {
+export function turnTools(
+  { agent, contextFor, secrets }: SessionIdentity,
+  observer: Observer,
+  userCode: UserCode,
+): {
   catalog: Catalog;
   settings: () => ModelSettings;
   checks: Checks;

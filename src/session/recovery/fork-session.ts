@@ -6,8 +6,8 @@ import { giveBack, type Journal, type JournalEntry } from '../../journal/journal
 import { lazily } from '../../platform/lazily.ts';
 import { randomId } from '../../platform/random-id.ts';
 import { sessionIdShape } from '../input.ts';
-import { headOf } from './recorded-entries.ts';
-import { entriesUntil } from './replay-session.ts';
+import { headOf } from '../replay/recorded-entries.ts';
+import { entriesUntil } from '../replay/replay-session.ts';
 
 export type ForkOptions = {
   /** Where the new session leaves the old one: at the start of a turn or attempt, such as `turn-3`. */

@@ -7,17 +7,16 @@ import type { TreeLog } from '../../journal/tree-log.ts';
 import { approvalDecision, clientAnswer, steering, theOne } from '../commands.ts';
 import type { RootSession } from '../running-session.ts';
 import type { AnswerOptions, ApprovalInput } from '../session.ts';
-import { waitingIn } from '../sub-agents/sub-session.ts';
 import { giveUp } from './suspension.ts';
 
 /** Connects a session and its sub-agents to their log: its messages reach them, and its failure ends them. */
 export function connect(root: RootSession, tree: TreeLog): void {
   tree.connect({
-    position: () => root.wired.observer.position,
-    waiting: () => root.tree().flatMap(waitingIn),
+    position: () => root.life.observer.position,
+    waiting: () => root.tree().flatMap((one) => one.waiting()),
     receive: (message) => receive(root, message),
     failed: (error) => void giveUp(root, tree, error),
-    troubled: (error) => root.wired.observer.userCodeFailed('journal', error),
+    troubled: (error) => root.life.observer.userCodeFailed('journal', error),
   });
 }
 
@@ -46,7 +45,7 @@ export function receive(root: RootSession, message: SessionMessage): ScopeLog | 
     case 'answer': {
       const { callId, output, isError, sessionId } = message;
       const meant = theOne(root, callId, sessionId);
-      return meant?.take(callId, { output, isError }) ? meant.log : null;
+      return meant?.answerCall(callId, { output, isError }) ? meant.log : null;
     }
     case 'session.steer':
       return root.steer(message.text) ? root.log : null;

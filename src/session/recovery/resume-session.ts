@@ -5,15 +5,13 @@ import { PawlError } from '../../input/errors.ts';
 import { giveBack, type JournalEntry, type SessionHead } from '../../journal/journal.ts';
 import { runsElsewhere } from '../../journal/journal-errors.ts';
 import { randomId } from '../../platform/random-id.ts';
-import { redact } from '../../secrets/redact.ts';
 import { checkAgent } from '../head.ts';
 import { checkResumeOptions } from '../input.ts';
 import type { ResumeOptions, WithContext } from '../options.ts';
+import { hasEnded, headOf, wasSuspended } from '../replay/recorded-entries.ts';
 import type { RootSession } from '../running-session.ts';
 import type { Session } from '../session.ts';
-import { type SubSession, waitingIn } from '../sub-agents/sub-session.ts';
 import { callIn, connect, decidedBy } from './messages.ts';
-import { hasEnded, headOf, wasSuspended } from './recorded-entries.ts';
 import { replayed } from './replayed-session.ts';
 
 /** Far more positions than there are in what a crash can lose of a session's events: each character has one. */
@@ -40,7 +38,7 @@ export async function resumeSession<Report, Context>(
   if (hasEnded(entries)) {
     const { session, tree } = replayed(agent, options, head, entries, owner);
     tree.close();
-    if (session.wired.machine.hasEnded) return session;
+    if (session.life.hasEnded) return session;
     throw new PawlError('invalid_journal', `The journal of the session ${sessionId} lacks what led to its end.`);
   }
   if (!(await journal.lease(sessionId, owner))) throw runsElsewhere(sessionId);
@@ -61,29 +59,26 @@ async function goOn<Report>(
   owner: string,
 ): Promise<Session<Report>> {
   const { session, tree } = replayed(agent, options, head, entries, owner);
-  const { observer, machine } = session.wired;
-  if (!wasSuspended(entries)) observer.moveTo(observer.position + lostPositions);
-  const began = observer.position;
+  const { life } = session;
+  if (!wasSuspended(entries)) life.observer.moveTo(life.observer.position + lostPositions);
+  const began = life.observer.position;
   tree.keep();
   connect(session, tree);
-  const sessions = session.tree();
-  for (const { wired } of sessions) {
-    wired.observer.endReplay();
-    wired.journaled?.catchUp();
-  }
-  if (machine.hasEnded) {
-    // Its last step was delivered, but not taken: who listens has not heard of it.
-    for (const { wired } of sessions) wired.observer.goLive();
+  const lives = session.tree().map((one) => one.life);
+  for (const one of lives) one.catchUp();
+  if (life.hasEnded) {
+    // Its last step was delivered, but not taken: no listener has received it.
+    for (const one of lives) one.observer.goLive();
     tellWhatWaits(session, began);
     return session;
   }
   try {
     await openTools(session, options);
     const messages = await tree.messages();
-    observer.sight({ type: 'session.resumed', interrupted: sessions.flatMap(interruptedIn) });
+    life.observer.sight({ type: 'session.resumed', interrupted: lives.flatMap((one) => one.interrupted) });
     // No position of this life is visible before its beginning is durable.
     await tree.write();
-    for (const { wired } of sessions) wired.observer.goLive();
+    for (const one of lives) one.observer.goLive();
     tellWhatWaits(session, began, { decided: decidedBy(session, messages) });
     // Commands are delivered before anything begins (D-2).
     tree.listen(messages);
@@ -91,7 +86,7 @@ async function goOn<Report>(
     return session;
   } catch (error) {
     tree.close();
-    await Promise.allSettled(sessions.map(({ wired }) => wired.effects.tools.closeServers()));
+    await Promise.allSettled(lives.map((one) => one.closeServers()));
     throw error;
   }
 }
@@ -100,22 +95,11 @@ async function goOn<Report>(
 async function openTools(session: RootSession, { signal, sessionId }: ResumeOptions): Promise<void> {
   if (signal?.aborted) return;
   const opening = signal ?? new AbortController().signal;
-  const missing = await Promise.all(
-    session.tree().map(async ({ wired }) => {
-      const why = wired.journaled?.needsTools === true ? await wired.effects.open(opening) : null;
-      return why === null ? null : redact(why, wired.secrets);
-    }),
-  );
+  const missing = await Promise.all(session.tree().map(({ life }) => life.reopenTools(opening)));
   const why = missing.find((one) => one !== null);
   if (why == null) return;
   const message = `The session ${sessionId} was not resumed, since tools could not be opened: ${why}`;
   throw new PawlError('tools_unavailable', message);
-}
-
-/** The keys of the effects that had begun and are not performed again, under the path of their sub-agent. */
-function interruptedIn({ log, wired }: SubSession): string[] {
-  const path = log === null || log.scope === '' ? '' : `${log.scope}/`;
-  return (wired.journaled?.interrupted ?? []).map((key) => path + key);
 }
 
 /**
@@ -127,17 +111,10 @@ export function tellWhatWaits(
   began: number,
   { decided = [], handedOut = false }: { decided?: readonly string[]; handedOut?: boolean } = {},
 ): void {
-  const { stream, telemetry, listener } = session.wired.observer.folds;
-  const events = stream.all();
-  for (const event of events) {
-    if (event.seq <= began) continue;
-    telemetry.event(event);
-    listener.event(event);
-  }
-  const waiting = session.tree().flatMap((one) => waitingIn(one).map((callId) => callIn(one, callId)));
+  const waiting = session.tree().flatMap((one) => one.waiting().map((callId) => callIn(one, callId)));
   const open = new Set(waiting.filter((call) => !decided.includes(call)));
-  for (const event of events) {
+  session.life.retell(began, (event) => {
     const asks = event.type === 'tool.approvalRequested' || (handedOut && event.type === 'tool.handedOut');
-    if (event.seq <= began && asks && open.has(callIn(event, event.callId))) listener.event(event);
-  }
+    return asks && open.has(callIn(event, event.callId));
+  });
 }

@@ -1,40 +1,42 @@
 import type { Failure } from '../../../machines/index.ts';
-import { sleep } from '../../host/clock.ts';
+import { type Clock, sleep } from '../../host/clock.ts';
 import { messageOf, type PawlError } from '../../input/errors.ts';
 import { UnansweredError, UnsentError } from '../../journal/journal-errors.ts';
 import type { TreeLog } from '../../journal/tree-log.ts';
-import { redact } from '../../secrets/redact.ts';
-import type { RootSession } from '../running-session.ts';
+import type { Ending } from '../result.ts';
+import type { SubSession } from '../sub-agents/sub-session.ts';
+
+/** The root of a tree of sessions, which ends without its machines. */
+export type SuspendedRoot = Pick<SubSession, 'tree' | 'life' | 'result'> & { letGo(ending: Ending): Promise<void> };
 
 /** Lets go of a session and its sub-agents: writes everything down and gives the lease back. */
 export class Suspension {
   private readonly done: Promise<void>;
-  private readonly root: RootSession;
+  private readonly clock: Clock;
   private readonly over = new AbortController();
 
-  constructor(root: RootSession, tree: TreeLog) {
-    this.root = root;
+  constructor(root: SuspendedRoot, tree: TreeLog, clock: Clock) {
+    this.clock = clock;
     this.done = suspendTree(root, tree, this.over);
   }
 
   /** Gives running effects this long to end; the earliest limit applies. Resolves when everything is done. */
   within(graceMs: number): Promise<void> {
     const { signal } = this.over;
-    void sleep(this.root.wired.clock, graceMs, signal).then(() => this.over.abort());
+    void sleep(this.clock, graceMs, signal).then(() => this.over.abort());
     return this.done;
   }
 }
 
-async function suspendTree(root: RootSession, tree: TreeLog, over: AbortController): Promise<void> {
-  const drivers = () => root.tree().flatMap(({ wired }) => wired.journaled ?? []);
-  for (const { wired } of root.tree()) wired.subSessions?.grants.suspend();
-  const idle = Promise.all(drivers().map((driver) => driver.suspend()));
+async function suspendTree(root: SuspendedRoot, tree: TreeLog, over: AbortController): Promise<void> {
+  const lives = () => root.tree().map(({ life }) => life);
+  const idle = Promise.all(lives().map((life) => life.suspend()));
   await Promise.race([idle, new Promise((resolve) => over.signal.addEventListener('abort', resolve, { once: true }))]);
   over.abort();
   // What was accepted or written so far is delivered and recorded first. If the journal fails meanwhile, it never is.
-  while (!tree.isClosed && drivers().some(({ isBusy }) => isBusy))
-    await Promise.all(drivers().map((driver) => driver.settled()));
-  if (root.wired.machine.hasEnded) {
+  while (!tree.isClosed && lives().some(({ isBusy }) => isBusy))
+    await Promise.all(lives().map((life) => life.settled()));
+  if (root.life.hasEnded) {
     await root.result;
     return;
   }
@@ -45,12 +47,11 @@ async function suspendTree(root: RootSession, tree: TreeLog, over: AbortControll
 }
 
 /** The journal failed, or another process has taken the session: does nothing more. */
-export async function giveUp(root: RootSession, tree: TreeLog, error: PawlError): Promise<void> {
+export async function giveUp(root: SuspendedRoot, tree: TreeLog, error: PawlError): Promise<void> {
   // The session has ended; an event says that its end could not be written.
-  if (root.wired.machine.hasEnded) return;
+  if (root.life.hasEnded) return;
   retire(root);
-  const detail = redact(error.message, root.wired.secrets);
-  const failure: Failure = { slugs: ['journal_failed'], retryAt: null, detail };
+  const failure = journalFailure(root, error);
   const status = tree.isBegun || (await mayBeBegun(tree, error)) ? 'suspended' : 'failed';
   await letGo(root, status, failure, () => tree.leave());
 }
@@ -63,35 +64,36 @@ async function mayBeBegun(tree: TreeLog, error: PawlError): Promise<boolean> {
 }
 
 /** Nothing more begins or is delivered, and nothing more is accepted. */
-function retire(root: RootSession): void {
-  for (const session of root.tree()) session.retire();
+function retire(root: SuspendedRoot): void {
+  for (const { life } of root.tree()) life.retire();
 }
 
 async function letGo(
-  root: RootSession,
+  root: SuspendedRoot,
   status: 'failed' | 'suspended',
   failure: Failure,
   release: () => Promise<void>,
 ): Promise<void> {
-  const sessions = root.tree();
-  await Promise.allSettled(sessions.map(({ wired }) => wired.effects.tools.closeServers()));
-  for (const session of sessions) if (session !== root) session.wired.observer.letGo(failure);
-  const { observer } = root.wired;
-  if (status === 'failed') observer.take({ type: 'session.failed', turns: 0, failure });
-  else observer.sight({ type: 'session.suspended', failure });
+  const lives = root.tree().map(({ life }) => life);
+  await Promise.allSettled(lives.map((life) => life.closeServers()));
+  for (const life of lives) if (life !== root.life) life.observer.letGo(failure);
+  root.life.told(status, failure);
   const released = release().then(
     () => failure,
     (error) => unwritten(root, error),
   );
   // Whatever comes late gets no position: the next process continues from these.
-  for (const { wired } of sessions) wired.observer.silence();
+  for (const life of lives) life.observer.silence();
   await root.letGo({ status, failure: await released });
 }
 
 /** The last write failed, or the lease was not given back. No event can say so any more; the log and the result do. */
-function unwritten({ wired }: RootSession, error: unknown): Failure {
-  const detail = redact(messageOf(error), wired.secrets);
-  const failure: Failure = { slugs: ['journal_failed'], retryAt: null, detail };
-  wired.observer.folds.log.sighting({ type: 'session.suspended', failure });
+function unwritten(root: SuspendedRoot, error: unknown): Failure {
+  const failure = journalFailure(root, error);
+  root.life.logged(failure);
   return failure;
+}
+
+function journalFailure({ life }: SuspendedRoot, error: unknown): Failure {
+  return { slugs: ['journal_failed'], retryAt: null, detail: life.redacted(messageOf(error)) };
 }

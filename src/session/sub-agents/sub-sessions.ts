@@ -5,18 +5,11 @@ import type { ScopeLog } from '../../journal/scope-log.ts';
 import type { Observer } from '../../observe/observer.ts';
 import { checkAgent, newHead } from '../head.ts';
 import type { SessionBudget, SessionOptions } from '../options.ts';
-import type { SessionParts } from '../wiring.ts';
+import type { SessionIdentity, SessionParts } from '../wiring/identity.ts';
 import { Grants } from './grants.ts';
+import type { Lineage } from './lineage.ts';
 import { SubAgents } from './sub-agents.ts';
-import type { Child, Lineage, SubSession } from './sub-session.ts';
-
-/** The parts of a parent session that its sub-sessions use. */
-export type SuperSession = Pick<SessionParts<unknown>, 'agent' | 'driver' | 'head' | 'log'> & {
-  options: SessionOptions & Required<Pick<SessionOptions, 'logger' | 'clock'>>;
-  observer: Observer;
-  lineage: Lineage;
-  secrets: readonly string[];
-};
+import type { Child, SubSession } from './sub-session.ts';
 
 /** Makes sub-agents: `start` a session, or `restore` one that began before a crash. */
 export type SubSessions = {
@@ -35,19 +28,19 @@ export type SubSessions = {
  * (B-7).
  */
 export function subSessionsOf(
-  above: SuperSession,
+  above: SessionIdentity,
+  observer: Observer,
   begin: (parts: SessionParts<unknown>) => SubSession,
 ): SubSessions | null {
-  const { agent, options, observer, lineage, secrets, driver, head, log } = above;
+  const { agent, lineage, secrets, driver, head, log, clock } = above;
   const { agents } = agent;
   if (Object.keys(agents).length === 0) return null;
-  const { clock } = options;
   const { budget } = head.input;
   const maxDepth = Math.min(lineage.maxDepth, agent.limits.maxDepth);
   const below: Lineage = { parentSessionId: head.sessionId, depth: lineage.depth + 1, maxDepth, secrets };
   const partsOf = (child: Agent, own: SessionHead, task: Pick<Child, 'name' | 'abort'>): SessionParts<unknown> => ({
     agent: child,
-    options: optionsOf(options, task.abort.signal),
+    options: optionsOf(above, task.abort.signal),
     lineage: below,
     head: own,
     log: null,
@@ -101,10 +94,9 @@ export function subSessionsOf(
   };
 }
 
-function optionsOf(
-  { logger, clock, random, inspect, telemetry, context }: SuperSession['options'],
-  signal: AbortSignal,
-): SuperSession['options'] {
+/** Returns the options of a sub-agent's session: its parent's, without those that belong to the whole tree. */
+function optionsOf({ logger, clock, options }: SessionIdentity, signal: AbortSignal): SessionOptions {
+  const { random, inspect, telemetry, context } = options;
   return {
     signal,
     logger,

@@ -13,8 +13,8 @@ import { checkInside } from '../backlog/reading/links.ts';
 import { meaningOf } from '../backlog/reading/statuses.ts';
 import { updateSummary } from '../backlog/summary-file.ts';
 import { addComment, changeReport } from '../backlog/work-items.ts';
+import { autoCommit } from '../git/auto-commit.ts';
 import type { Commit } from '../git/commits.ts';
-import { autoCommit } from './auto-commit.ts';
 import { capture } from './ending/capture.ts';
 
 /**

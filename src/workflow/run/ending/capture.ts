@@ -8,8 +8,8 @@ import { layoutOf, layouts, restingFolders } from '../../backlog/item-kinds.ts';
 import { whileLocked } from '../../backlog/lock.ts';
 import { addToSummary, summaryRows } from '../../backlog/summary-file.ts';
 import { addComment, changeReport, checkedItem, writeWorkItem } from '../../backlog/work-items.ts';
+import { autoCommit } from '../../git/auto-commit.ts';
 import { type Commit, isCommitted } from '../../git/commits.ts';
-import { autoCommit } from '../auto-commit.ts';
 
 export type Capture = {
   draft: WorkItemDraft;

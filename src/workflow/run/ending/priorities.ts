@@ -8,7 +8,7 @@ import { lastObject } from '../../backlog/reading/last-object.ts';
 import { withPriority } from '../../backlog/reading/prompt-file.ts';
 import { updateSummary } from '../../backlog/summary-file.ts';
 import { addComment, changeReport } from '../../backlog/work-items.ts';
-import { autoCommit } from '../auto-commit.ts';
+import { autoCommit } from '../../git/auto-commit.ts';
 import { asObject } from '../verdict.ts';
 
 /** The findings of a retrospective in words, and its unchecked priorities. */

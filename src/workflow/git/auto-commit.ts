@@ -1,5 +1,5 @@
 import { readConfig } from '../backlog/config.ts';
-import { type Commit, commitPaths, notIgnored } from '../git/commits.ts';
+import { type Commit, commitPaths, notIgnored } from './commits.ts';
 
 /**
  * With `auto_commit`, commits the paths of a backlog that git does not ignore. Returns null if there is nothing to commit:

@@ -1,14 +1,13 @@
-import { type Delivery, type Fact, type SessionCommand, userMessage } from '../../machines/index.ts';
-import type { MachineOwner } from '../host/run-machine.ts';
-import { messageOf, onRejection } from '../input/errors.ts';
-import type { Observer } from '../observe/observer.ts';
-import { redact } from '../secrets/redact.ts';
-import type { SubAgents } from './sub-agents/sub-agents.ts';
+import { type Delivery, type Fact, type SessionCommand, userMessage } from '../../../machines/index.ts';
+import type { MachineOwner } from '../../host/run-machine.ts';
+import { messageOf, onRejection } from '../../input/errors.ts';
+import type { Observer } from '../../observe/observer.ts';
+import { redact } from '../../secrets/redact.ts';
+import type { SubAgents } from '../sub-agents/sub-agents.ts';
 
 export type SessionOwnerParts = {
   observer: Observer;
   secrets: readonly string[];
-  /** Epoch ms of the current delivery, so that replays yield the same facts. */
   times: { deliveredAt: number };
   onDelivery: ((delivery: Delivery) => void) | undefined;
   subAgents: SubAgents | null;

@@ -10,9 +10,9 @@ import { scopeOf } from '../../journal/scope-log.ts';
 import type { Sighting } from '../../observe/events.ts';
 import { loggerOf } from '../../observe/log/logger.ts';
 import { Observer } from '../../observe/observer.ts';
-import { SessionOwner } from '../owner.ts';
-import { outputOf } from '../result.ts';
-import { sessionActor } from '../session-machine.ts';
+import { brokenOutput } from '../result.ts';
+import { SessionOwner } from '../wiring/owner.ts';
+import { sessionActor } from '../wiring/session-machine.ts';
 
 /** Follows a replay, closer than its steps. */
 export type Follower = {
@@ -111,7 +111,7 @@ export class RecordedPlayer implements Player {
     this.facts = [];
     const { defect } = this.machine;
     // Machines that broke in the step before have ended the session.
-    if (!this.driver.replayStep() && defect !== undefined) outputOf({ defect }, this.observer, null);
+    if (!this.driver.replayStep() && defect !== undefined) brokenOutput(defect, this.observer, null);
     return this.facts;
   }
 

@@ -1,7 +1,7 @@
 import { createActor } from 'xstate';
-import { type SessionInput, sessionMachine } from '../../machines/index.ts';
-import { heard } from '../host/hearing.ts';
-import type { ActorSettings } from '../host/run-machine.ts';
+import { type SessionInput, sessionMachine } from '../../../machines/index.ts';
+import { heard } from '../../host/hearing.ts';
+import type { ActorSettings } from '../../host/run-machine.ts';
 
 let heardMachine: typeof sessionMachine | null = null;
 

@@ -1,0 +1,142 @@
+import type { Effect, Failure, JsonObject, ModelOutcome, ToolOutcome } from '../../../machines/index.ts';
+import type { JournaledDriver } from '../../host/journaled.ts';
+import type { ScopeLog } from '../../journal/scope-log.ts';
+import type { SessionEvent } from '../../observe/events.ts';
+import type { Observer } from '../../observe/observer.ts';
+import { redact } from '../../secrets/redact.ts';
+import type { Catalog } from '../../tools/catalog.ts';
+import { interrupted } from './after-crash.ts';
+
+/** What of a session takes part in its recovery. */
+export type LifeParts = {
+  observer: Observer;
+  machine: { readonly hasEnded: boolean; leaveSignal(): void };
+  /** Null for a session in memory. */
+  journaled: JournaledDriver | null;
+  effects: {
+    readonly catalog: Catalog;
+    open(signal: AbortSignal): Promise<string | null>;
+    tools: { closeServers(): Promise<void> };
+  };
+  subSessions: { grants: { suspend(): void } } | null;
+  log: ScopeLog | null;
+  secrets: readonly string[];
+};
+
+/** What a recovery or a suspension says of a session, and where it stands in the stream of events. */
+export type LifeObserver = Pick<
+  Observer,
+  'position' | 'moveTo' | 'goLive' | 'letGo' | 'silence' | 'sight' | 'userCodeFailed'
+>;
+
+/**
+ * A session between processes: what recoveries, suspensions and drivers elsewhere do with each session of a tree (D-3,
+ * D-4).
+ */
+export class SessionLife {
+  readonly observer: LifeObserver;
+  private readonly parts: LifeParts;
+  /** The session was let go of: it begins, delivers and accepts nothing more. */
+  isRetired = false;
+
+  constructor(parts: LifeParts) {
+    this.parts = parts;
+    this.observer = parts.observer;
+  }
+
+  /** Whether its machines have ended. */
+  get hasEnded(): boolean {
+    return this.parts.machine.hasEnded;
+  }
+
+  /** Ends a replay: takes the steps whose deliveries were written down, but not what followed from them. */
+  catchUp(): void {
+    this.parts.observer.endReplay();
+    this.parts.journaled?.catchUp();
+  }
+
+  /** The keys of the effects that had begun and are not performed again, under the path of their sub-agent. */
+  get interrupted(): string[] {
+    const { log, journaled } = this.parts;
+    const path = log === null || log.scope === '' ? '' : `${log.scope}/`;
+    return (journaled?.interrupted ?? []).map((key) => path + key);
+  }
+
+  /** The outcome of an effect that had begun; null if it is performed again. */
+  interruptionOf(effect: Effect): ModelOutcome | ToolOutcome | null {
+    return interrupted(this.parts.effects.catalog, effect);
+  }
+
+  /** The input of a call in the current reply, by its index. */
+  inputOf(index: number): JsonObject {
+    return this.parts.observer.folds.conversation.inputOf(index);
+  }
+
+  /** Opens the tools again if they had been open. Returns null, or why some are missing. */
+  async reopenTools(signal: AbortSignal): Promise<string | null> {
+    return this.parts.journaled?.needsTools === true ? this.openTools(signal) : null;
+  }
+
+  /** Opens the tools. Returns null, or why some are missing. */
+  async openTools(signal: AbortSignal): Promise<string | null> {
+    const why = await this.parts.effects.open(signal);
+    return why === null ? null : redact(why, this.parts.secrets);
+  }
+
+  /** Closes the MCP servers, without waiting for the sub-agents. */
+  closeServers(): Promise<void> {
+    return this.parts.effects.tools.closeServers();
+  }
+
+  /** Begins no further effect. Resolves when none that a suspension waits for runs, and the last delivery is durable. */
+  async suspend(): Promise<void> {
+    this.parts.subSessions?.grants.suspend();
+    await this.parts.journaled?.suspend();
+  }
+
+  /** Whether something is still to be written or delivered. */
+  get isBusy(): boolean {
+    return this.parts.journaled?.isBusy ?? false;
+  }
+
+  /** Resolves when the work at hand is done. */
+  async settled(): Promise<void> {
+    await this.parts.journaled?.settled();
+  }
+
+  /** Begins, delivers and accepts nothing more. */
+  retire(): void {
+    this.isRetired = true;
+    this.parts.machine.leaveSignal();
+    this.parts.journaled?.release();
+  }
+
+  /** The root was let go of, or never began (`failed`): its event tells. */
+  told(status: 'failed' | 'suspended', failure: Failure): void {
+    const { observer } = this.parts;
+    if (status === 'failed') observer.take({ type: 'session.failed', turns: 0, failure });
+    else observer.sight({ type: 'session.suspended', failure });
+  }
+
+  /** Logs a failure that no event can tell any more. */
+  logged(failure: Failure): void {
+    this.parts.observer.folds.log.sighting({ type: 'session.suspended', failure });
+  }
+
+  /** Takes credentials out of the reason for a failure. */
+  redacted(text: string): string {
+    return redact(text, this.parts.secrets);
+  }
+
+  /** Passes the events after position `seq` to the listeners again, then the earlier ones that are `open`. */
+  retell(seq: number, isOpen: (event: SessionEvent) => boolean): void {
+    const { stream, telemetry, listener } = this.parts.observer.folds;
+    const events = stream.all();
+    for (const event of events) {
+      if (event.seq <= seq) continue;
+      telemetry.event(event);
+      listener.event(event);
+    }
+    for (const event of events) if (event.seq <= seq && isOpen(event)) listener.event(event);
+  }
+}

@@ -1,0 +1,43 @@
+import type { JournaledDriver } from '../../host/journaled.ts';
+import type { Player } from '../../journal/replay.ts';
+import type { ScopeLog } from '../../journal/scope-log.ts';
+import type { Observer } from '../../observe/observer.ts';
+import type { SubAgents } from '../sub-agents/sub-agents.ts';
+
+export type PlayedParts = {
+  identity: { log: ScopeLog | null };
+  observer: Observer;
+  subSessions: { subAgents: SubAgents } | null;
+  machine: { start(): void; readonly defect: unknown };
+  journaled: JournaledDriver | null;
+};
+
+/** Plays a session that goes on after its replay. */
+export class SessionPlayer implements Player {
+  private readonly parts: PlayedParts;
+
+  constructor(parts: PlayedParts) {
+    this.parts = parts;
+    parts.machine.start();
+  }
+
+  deliver: Player['deliver'] = (delivery) => this.parts.journaled?.replayDelivery(delivery);
+
+  mark: Player['mark'] = (key, at) => this.parts.journaled?.replayMark(key, at);
+
+  step: Player['step'] = () => {
+    const { identity, journaled, machine } = this.parts;
+    const facts = identity.log?.retaking(() => journaled?.replayStep() === true) ?? null;
+    return facts === null && machine.defect === undefined ? [] : facts;
+  };
+
+  resight: Player['resight'] = (sighting, at) => {
+    const { observer, subSessions } = this.parts;
+    observer.resight(sighting, at);
+    if (sighting.type === 'subAgent.ended') subSessions?.subAgents.restoreEnd(sighting.callId);
+  };
+
+  position: Player['position'] = () => this.parts.observer.position;
+
+  moveTo: Player['moveTo'] = (position) => this.parts.observer.moveTo(position);
+}

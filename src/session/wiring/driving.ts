@@ -1,0 +1,48 @@
+import type { Fact, SessionCommand, SessionOutput } from '../../../machines/index.ts';
+import type { Perform } from '../../host/driver.ts';
+import { JournaledDriver } from '../../host/journaled.ts';
+import { memoryDriver } from '../../host/memory.ts';
+import { RunningMachine } from '../../host/run-machine.ts';
+import { messageOf } from '../../input/errors.ts';
+import { redact } from '../../secrets/redact.ts';
+import type { SessionEffects } from '../effects/effects.ts';
+import { effectPolicy } from '../recovery/after-crash.ts';
+import type { SubAgents } from '../sub-agents/sub-agents.ts';
+import type { SessionIdentity } from './identity.ts';
+import type { Observation } from './observing.ts';
+import { SessionOwner } from './owner.ts';
+import { sessionActor } from './session-machine.ts';
+
+export type SessionMachine = RunningMachine<SessionCommand, Fact, SessionOutput>;
+
+/** What drives a session: its machine, and the driver that writes it down; null for a session in memory. */
+export type Driving = { machine: SessionMachine; journaled: JournaledDriver | null };
+
+/** The last step of wiring a session: its machine, with the driver that performs its effects. */
+export function drive(
+  { options, head, log, clock, secrets, driver = memoryDriver }: SessionIdentity,
+  { observer, telemetry, times }: Observation,
+  effects: SessionEffects,
+  subAgents: SubAgents | null,
+): Driving {
+  const perform: Perform = (effect, context) => effects.perform(effect, context);
+  const policy = effectPolicy(effects.catalog, () => (subAgents?.tree().length ?? 0) > 0);
+  const journaled = log === null ? null : new JournaledDriver(log, policy, observer.isReplaying);
+  const machine: SessionMachine = new RunningMachine<SessionCommand, Fact, SessionOutput>({
+    actor: sessionActor(head.input),
+    perform: telemetry?.performing(perform) ?? perform,
+    driver: journaled === null ? driver : (...attached) => journaled.attach(...attached),
+    clock,
+    random: options.random ?? Math.random,
+    signal: options.signal,
+    abortCommand: (reason) => abortion(reason, secrets),
+    inspect: options.inspect,
+    owner: new SessionOwner({ observer, secrets, times, onDelivery: options.onDelivery, subAgents }),
+  });
+  return { machine, journaled };
+}
+
+/** Returns the command that aborts a session, whose reason may be anything. */
+export function abortion(reason: unknown, secrets: readonly string[]): SessionCommand {
+  return { type: 'session.abort', reason: redact(messageOf(reason), secrets) };
+}

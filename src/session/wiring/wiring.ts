@@ -1,0 +1,34 @@
+import type { JournaledDriver } from '../../host/journaled.ts';
+import type { Observer } from '../../observe/observer.ts';
+import { SessionEffects } from '../effects/effects.ts';
+import type { SubSession } from '../sub-agents/sub-session.ts';
+import { type SubSessions, subSessionsOf } from '../sub-agents/sub-sessions.ts';
+import { drive, type SessionMachine } from './driving.ts';
+import { identityOf, type SessionIdentity, type SessionParts } from './identity.ts';
+import { observe } from './observing.ts';
+
+/** A session's parts, connected. */
+export type Wired<Report> = {
+  identity: SessionIdentity<Report>;
+  observer: Observer;
+  /** What makes its sub-agents; null for an agent without any. */
+  subSessions: SubSessions | null;
+  effects: SessionEffects;
+  machine: SessionMachine;
+  /** Null for a session in memory. */
+  journaled: JournaledDriver | null;
+};
+
+/** Connects the folds, the effects and the machines. `begin` starts a sub-agent's session. */
+export function wire<Report>(
+  parts: SessionParts<Report>,
+  begin: (parts: SessionParts<unknown>) => SubSession,
+): Wired<Report> {
+  const identity = identityOf(parts);
+  const observation = observe(identity, parts);
+  const { observer } = observation;
+  const subSessions = subSessionsOf(identity, observer, begin);
+  const subAgents = subSessions?.subAgents ?? null;
+  const effects = new SessionEffects(identity, observer, subAgents);
+  return { identity, observer, subSessions, effects, ...drive(identity, observation, effects, subAgents) };
+}
