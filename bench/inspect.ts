@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { defineAgent, type Journal, runSession } from '../src/index.ts';
 import { inspector } from '../src/inspect/index.ts';
 import { SessionIndex } from '../src/inspect/live/search.ts';
-import { Replayer } from '../src/inspect/recorded/replayer.ts';
+import { MicrostepReplay } from '../src/inspect/recorded/microstep-replay.ts';
 import type { JournalEntry } from '../src/journal/journal.ts';
 import { MemoryJournal } from '../src/journal/memory.ts';
 import { rehearsalModel } from '../src/testing/index.ts';
@@ -79,7 +79,7 @@ export async function inspectBench(quick: boolean): Promise<void> {
   await sessionMs(shown.journal, 'short', shortTurns);
   await searchOver(5_000, await shown.journal.read('short'));
   const begun = performance.now();
-  const { frames } = new Replayer().play(JSON.parse(JSON.stringify(entries)));
+  const { microsteps } = new MicrostepReplay().play(JSON.parse(JSON.stringify(entries)));
   const replayMs = performance.now() - begun;
   const [without, watched] = [median(times.without), median(times.watched)];
   process.stdout.write(`${turns} turns without: ${without.toFixed(0)} ms of CPU\n`);
@@ -87,7 +87,7 @@ export async function inspectBench(quick: boolean): Promise<void> {
     `with an inspector, no page open: ${watched.toFixed(0)} ms, ${(watched / without).toFixed(2)} x\n`,
   );
   process.stdout.write(
-    `replay in steps: ${replayMs.toFixed(0)} ms for ${frames.length}, ${(replayMs / without).toFixed(2)} x\n`,
+    `replay in steps: ${replayMs.toFixed(0)} ms for ${microsteps.length}, ${(replayMs / without).toFixed(2)} x\n`,
   );
 }
 

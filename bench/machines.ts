@@ -61,7 +61,7 @@ function played(input: SessionInput, deliveries: readonly Delivery[]): number {
     abortCommand: () => ({ type: 'session.abort', reason: '' }),
     inspect: undefined,
     owner: {
-      take: () => {
+      takeFact: () => {
         facts += 1;
       },
       delivering: () => {},

@@ -85,7 +85,7 @@ class Party {
       const known = this.voices.find((one) => one.name === as);
       if (known?.definition === voice.definition) continue;
       if (known !== undefined) throw twice(field, `agent "${as}"`);
-      this.take(
+      this.takeVoice(
         {
           ...voice,
           name: as,
@@ -97,7 +97,7 @@ class Party {
     }
   }
 
-  private take(voice: Voice, agent: Agent, field: string): void {
+  private takeVoice(voice: Voice, agent: Agent, field: string): void {
     const { agents = {}, mcpServers = {} } = voice.definition;
     const meanings = meaningsIn(voice.definition);
     for (const name of voice.tools) {

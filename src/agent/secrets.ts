@@ -1,5 +1,5 @@
 import { keyVariable, type ModelReference } from '../model/targets.ts';
-import { environment } from '../platform/node.ts';
+import { environmentVariable } from '../platform/node.ts';
 import { collect, secretHeaders, secretsOfConfig } from '../secrets/credentials.ts';
 import { longestFirst, longSecrets } from '../secrets/spellings.ts';
 import { secretsOfTool } from '../secrets/tool-secrets.ts';
@@ -34,6 +34,6 @@ export function secretsOf(definition: AgentDefinition, ofTree: readonly string[]
 
 /** Returns the key of a `provider:model` string, which its provider reads from the environment. */
 function keyOf(model: ModelReference): string[] {
-  const key = typeof model === 'string' ? environment(keyVariable(model) ?? '') : undefined;
+  const key = typeof model === 'string' ? environmentVariable(keyVariable(model) ?? '') : undefined;
   return key === undefined ? [] : [key];
 }

@@ -9,7 +9,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-export function exitCodeOf({ status }: Pick<SessionResult, 'status'>): number {
+export function sessionExitCode({ status }: Pick<SessionResult, 'status'>): number {
   return exitCodes[status];
 }
 
@@ -116,7 +116,7 @@ Exit codes: 0 succeeded, 1 failed, 2 usage or configuration, 75 suspended,
 }
 
 /** The usage of one command, on one screen. */
-export function usageOf(command: Command): string {
+export function commandUsage(command: Command): string {
   const { args, help } = commandTable[command];
   const own = rows.filter(([, row]) => row.commands.includes(command));
   const lines = own.map(([, { name, short, value, help: what }]) => {
@@ -157,7 +157,7 @@ export function readFlags(argv: readonly string[]): {
     : undefined;
   if (foreign !== undefined) {
     const takers = foreign[1].commands.map((one) => `pawl ${one}`);
-    throw new UsageError(`--${foreign[1].name} works with ${listed(takers)}, not with pawl ${command}.`);
+    throw new UsageError(`--${foreign[1].name} works with ${inSentence(takers)}, not with pawl ${command}.`);
   }
   if (given.has('port') && !given.has('inspect') && command !== 'inspect')
     throw new UsageError('--port is the port of a page: pass --inspect, too.');
@@ -218,6 +218,6 @@ function level(text: string | boolean | undefined, name: string): string | undef
   throw new UsageError(expected(name, text, `one of ${levels.join(', ')}`));
 }
 
-function listed(names: readonly string[]): string {
+function inSentence(names: readonly string[]): string {
   return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }

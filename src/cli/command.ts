@@ -1,6 +1,6 @@
 import { messageOf, PawlError } from '../input/errors.ts';
 import { chatCommand } from './chat/chat.ts';
-import { commands, exitCodes, generalUsage, isCommand, readFlags, UsageError, usageOf } from './command-line.ts';
+import { commands, commandUsage, exitCodes, generalUsage, isCommand, readFlags, UsageError } from './command-line.ts';
 import { demoCommand } from './demo/demo.ts';
 import { initCommand } from './init/init.ts';
 import { packageVersion } from './package-root.ts';
@@ -14,8 +14,8 @@ import { workCommand } from './work/work.ts';
 async function main(argv: readonly string[]): Promise<number> {
   const { command, rest, flags, help, version } = readFlags(argv);
   if (version) return print(`${packageVersion()}\n`);
-  if (command === 'help') return print(isCommand(rest[0]) ? usageOf(rest[0]) : generalUsage());
-  if (help) return print(isCommand(command) ? usageOf(command) : generalUsage());
+  if (command === 'help') return print(isCommand(rest[0]) ? commandUsage(rest[0]) : generalUsage());
+  if (help) return print(isCommand(command) ? commandUsage(command) : generalUsage());
   switch (command) {
     case 'run':
       return runCommand(rest, flags);
@@ -73,7 +73,7 @@ function isGone({ code }: NodeJS.ErrnoException): boolean {
 }
 
 /** Runs a command, and ends the process with its exit code. */
-export async function command(argv: readonly string[]): Promise<void> {
+export async function runAndExit(argv: readonly string[]): Promise<void> {
   // If the reader closes the pipe (`pawl work | head`) or the terminal, the command still finishes its work.
   let isLost = false;
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -4,7 +4,7 @@ await import('../platform/supported.ts').catch((error: Error) => {
   process.stderr.write(`pawl: ${error.message}\n`);
   process.exit(2);
 });
-const { command } = await import('./command.ts');
-await command(process.argv.slice(2));
+const { runAndExit } = await import('./command.ts');
+await runAndExit(process.argv.slice(2));
 
 export {};

@@ -16,10 +16,10 @@ import { startSession } from '../session/start-session.ts';
 import { readingTools } from '../workspace/file-tools.ts';
 import { readAgentFile } from './agent-file.ts';
 import type { Flags } from './command-line.ts';
-import { exitCodeOf, UsageError } from './command-line.ts';
+import { sessionExitCode, UsageError } from './command-line.ts';
 import { commandLogger } from './log.ts';
 import { chosenModel } from './models.ts';
-import { checkWritable, keptOpen, openInspector, sessionPage, writeFile } from './session-page.ts';
+import { checkWritable, keepOpenUntilInterrupted, openInspector, sessionPage, writeFile } from './session-page.ts';
 import { Approver, type Decision } from './terminal/approver.ts';
 import { TerminalView } from './terminal/view.ts';
 
@@ -27,7 +27,7 @@ import { TerminalView } from './terminal/view.ts';
 export async function runCommand(positionals: readonly string[], flags: Flags): Promise<number> {
   const prompt = await promptOf(positionals);
   if (prompt === '') throw new UsageError('Missing prompt: pawl run "prompt", or pawl run - to read it from stdin.');
-  return session(await runAgent(flags), { prompt }, flags);
+  return runInTerminal(await runAgent(flags), { prompt }, flags);
 }
 
 /** Returns the prompt; `-` stands for what stdin holds. */
@@ -59,7 +59,7 @@ export async function agentOf(given: AgentDefinition, flags: Flags, file?: strin
   // The model of --base-url is made here, so the definition does not hold its key.
   const { OPENAI_API_KEY: key } = process.env;
   const secrets = [...(given.secrets ?? []), ...(flags.baseUrl !== undefined && key !== undefined ? [key] : [])];
-  const agent = named(file, () => defineAgent(bounded({ ...given, models, secrets }, flags)));
+  const agent = named(file, () => defineAgent(withBound({ ...given, models, secrets }, flags)));
   const missing = unavailableTargets(agent.targets);
   if (missing.length < agent.targets.length) return agent;
   throw new UsageError(missing.map(({ message }) => message).join(' '));
@@ -93,7 +93,7 @@ export function lookingAround(): AgentDefinition {
 }
 
 /** Returns the definition with the bound from the flags. */
-export function bounded(definition: AgentDefinition, { maxTurns, maxRetries }: Flags): AgentDefinition {
+export function withBound(definition: AgentDefinition, { maxTurns, maxRetries }: Flags): AgentDefinition {
   const limits = { ...(maxTurns !== undefined && { maxTurns }), ...(maxRetries !== undefined && { maxRetries }) };
   // `defineAgent` refuses limits that are not an object.
   const isUnchanged = Object.keys(limits).length === 0 || typeof (definition.limits ?? {}) !== 'object';
@@ -110,7 +110,7 @@ export type Beginning = ({ prompt: string } | { sessionId: string }) & { words?:
  * Runs one session in the terminal, with the live view or JSON on stdout and the log on stderr. Ctrl-C aborts it; SIGTERM
  * suspends it if it has a journal.
  */
-export async function session(agent: Agent, beginning: Beginning, flags: Flags): Promise<number> {
+export async function runInTerminal(agent: Agent, beginning: Beginning, flags: Flags): Promise<number> {
   for (const file of [flags.output, flags.export]) if (file !== undefined) checkWritable(file);
   const view = flags.json ? null : new TerminalView(process.stdout, agent);
   const showsView = view !== null && process.stderr.isTTY === true;
@@ -180,11 +180,11 @@ export async function session(agent: Agent, beginning: Beginning, flags: Flags):
     process.stderr.write(`The session is in ${flags.export}: open it in a browser.\n`);
   }
   const address = inspector?.address ?? stately?.address ?? null;
-  if (!abort.signal.aborted) await keptOpen(address);
+  if (!abort.signal.aborted) await keepOpenUntilInterrupted(address);
   await inspector?.close();
   stately?.stop();
   await journal?.close();
-  return exitCodeOf(result satisfies SessionResult);
+  return sessionExitCode(result satisfies SessionResult);
 }
 
 /** Writes the accepted report: a text as it is, anything else as JSON. */

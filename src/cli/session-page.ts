@@ -26,14 +26,14 @@ export async function openInspector(
 }
 
 /** Keeps a page open until Ctrl-C if stderr is a terminal. */
-export async function keptOpen(address: string | null): Promise<void> {
+export async function keepOpenUntilInterrupted(address: string | null): Promise<void> {
   if (address === null || process.stderr.isTTY !== true) return;
   process.stderr.write(`The page stays open at ${address}. Press Ctrl-C to close it.\n`);
-  await interrupted();
+  await untilInterrupted();
 }
 
 /** Resolves on SIGINT or SIGTERM. */
-export function interrupted(): Promise<void> {
+export function untilInterrupted(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
   });

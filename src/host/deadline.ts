@@ -1,12 +1,13 @@
+import { isPromiseLike } from '../platform/promises.ts';
 import type { Clock } from './clock.ts';
 
 /** A task's limits: `timeoutMs` (null: no time limit), and `signal`, which aborts it. */
-export type Limits = { clock: Clock; timeoutMs: number | null; signal?: AbortSignal | undefined };
+export type TaskLimits = { clock: Clock; timeoutMs: number | null; signal?: AbortSignal | undefined };
 
 /** Receives the outcome of a task that passed its limit. */
 export type Late<T> = { value?: (value: T) => void; error?: (error: unknown) => void };
 
-export type Ending<T> = { kind: 'done'; value: T } | { kind: 'expired' } | { kind: 'aborted'; reason: unknown };
+export type TaskEnd<T> = { kind: 'done'; value: T } | { kind: 'expired' } | { kind: 'aborted'; reason: unknown };
 
 /**
  * Runs `task` within its limits. At a limit, the task's signal aborts and this resolves at once; if the task ignores
@@ -14,10 +15,10 @@ export type Ending<T> = { kind: 'done'; value: T } | { kind: 'expired' } | { kin
  * the task does.
  */
 export function within<T>(
-  { clock, timeoutMs, signal }: Limits,
+  { clock, timeoutMs, signal }: TaskLimits,
   task: (signal: AbortSignal) => T | PromiseLike<T>,
   late: Late<T> = {},
-): Promise<Ending<T>> {
+): Promise<TaskEnd<T>> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {
       resolve({ kind: 'aborted', reason: signal.reason });
@@ -94,7 +95,7 @@ export function unlessAborted<T>(
 
 /** `within` for just the value: rejects with `message` when the time is up, or with the reason of an abort. */
 export async function inTime<T>(
-  limits: Limits,
+  limits: TaskLimits,
   message: string,
   task: (signal: AbortSignal) => T | PromiseLike<T>,
 ): Promise<T> {
@@ -107,11 +108,7 @@ export async function inTime<T>(
  * Waits until a limit that began at `since` (epoch ms), maybe in another process, is over, or its signal aborts. If
  * the clock was set back, it begins again.
  */
-export async function waitOut({ clock, timeoutMs, signal }: Limits, since: number): Promise<void> {
+export async function waitOut({ clock, timeoutMs, signal }: TaskLimits, since: number): Promise<void> {
   const left = timeoutMs === null ? null : Math.max(0, since + timeoutMs - Math.max(clock.now(), since));
   await within({ clock, timeoutMs: left, signal }, () => new Promise<never>(() => {}));
-}
-
-export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }

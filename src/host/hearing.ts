@@ -3,14 +3,14 @@ import type { AnyActorLogic, AnyActorRef, AnyStateMachine, EventObject } from 'x
 export type System = AnyActorRef['system'];
 
 /** Gets what the actors of a system emit. */
-export type Listener = { take(emitted: EventObject): void };
+export type EmissionListener = { takeEmitted(emitted: EventObject): void };
 
 type Implemented = AnyStateMachine['implementations']['actors'][string];
 
-const listeners = new WeakMap<System, Listener>();
+const listeners = new WeakMap<System, EmissionListener>();
 
 /** From now on, `listener` gets what the actors of a system emit, if their logic is `heard`. */
-export function listen(system: System, listener: Listener): void {
+export function listen(system: System, listener: EmissionListener): void {
   listeners.set(system, listener);
 }
 
@@ -25,7 +25,7 @@ export function heard<Logic extends AnyActorLogic>(logic: Logic): Logic {
     // A subscription (`on`) would cost each actor two tables.
     scope.emit = (emitted) => {
       // Looked up late: a system gets its listener after its first actors exist.
-      listeners.get(system)?.take(emitted);
+      listeners.get(system)?.takeEmitted(emitted);
       emit(emitted);
     };
     return below.getInitialSnapshot(scope, input);

@@ -23,7 +23,7 @@ export class Host {
   private toCancel: string[] = [];
 
   /** Handles the event that a leaf emits when it starts or is stopped. */
-  take(event: HostEvent): void {
+  takeRequest(event: HostEvent): void {
     if (event.type === 'effect.cancelled') this.cancel(event.key);
     else this.request(event.effect, event.leaf);
   }

@@ -38,7 +38,7 @@ export type MachineParts<Command, Emitted, Output> = {
 /** Receives a machine's reports. No method may throw. */
 export type MachineOwner<Command, Emitted> = {
   /** Takes a fact, in the middle of an actor-tree step. */
-  take(fact: Emitted): void;
+  takeFact(fact: Emitted): void;
   /** Before each delivery, in order. */
   delivering(delivery: Delivery<Command>): void;
   /** A command arrived after the end. */
@@ -72,8 +72,9 @@ export class RunningMachine<Command, Emitted extends { type: string }, Output> {
         ? { clock: noClock }
         : { clock: noClock, inspect: (event) => this.inspected(inspect, event) },
     );
-    const take = (emitted: Emitted | HostEvent) => (isHostEvent(emitted) ? host.take(emitted) : owner.take(emitted));
-    listen(this.root.system, { take });
+    const takeEmitted = (emitted: Emitted | HostEvent) =>
+      isHostEvent(emitted) ? host.takeRequest(emitted) : owner.takeFact(emitted);
+    listen(this.root.system, { takeEmitted });
     this.driver = parts.driver(host, parts.perform, new Driven(this.root, parts));
     this.end = new Promise((resolve) => {
       this.root.subscribe({

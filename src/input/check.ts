@@ -34,7 +34,7 @@ function sentences(
     return issue.keys.map((key) => unknownOption(fieldName(root, [...issue.path, key]), key, known));
   }
   const field = fieldName(root, issue.path) || whole;
-  return [expected(field, valueAt(value, issue.path), shapeOf(issue))];
+  return [expected(field, valueAtPath(value, issue.path), shapeOf(issue))];
 }
 
 /** Zod's types, in words; of any other, zod's name is the word. */
@@ -78,7 +78,7 @@ export function likeness(one: string, other: string): number {
 }
 
 /** Returns what is at a path of a value; undefined if nothing is. */
-export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+export function valueAtPath(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
     (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
     value,

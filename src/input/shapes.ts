@@ -38,7 +38,7 @@ export function oneOf<const W extends readonly string[]>(...words: W) {
 }
 
 /** Headers of an HTTP request, each of which can be sent. */
-export function headersOf<Value extends z.ZodType<string | undefined>>(value: Value) {
+export function headersShape<Value extends z.ZodType<string | undefined>>(value: Value) {
   return z.record(z.string(), value, { error: 'an object of strings' }).check(({ value: headers, issues }) => {
     for (const [name, one] of Object.entries(headers))
       if (one !== undefined && !canBeSent(name, one))

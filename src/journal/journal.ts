@@ -188,7 +188,7 @@ export type Journal = {
 };
 
 /** Whether a listed session matches what a store does not ask its tables for. */
-export function matches({ status, slugs, metadata }: JournaledSession, query: SessionQuery): boolean {
+export function matchesQuery({ status, slugs, metadata }: JournaledSession, query: SessionQuery): boolean {
   if (query.status !== undefined && status !== query.status) return false;
   if (query.slug !== undefined && !slugs.includes(query.slug)) return false;
   return Object.entries(query.metadata ?? {}).every(([name, value]) => metadata[name] === value);

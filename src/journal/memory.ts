@@ -3,7 +3,7 @@ import {
   type Journal,
   type JournalEntry,
   type JournaledSession,
-  matches,
+  matchesQuery,
   type SessionMessage,
   type SessionQuery,
 } from './journal.ts';
@@ -113,7 +113,7 @@ export class MemoryJournal implements Journal {
       .filter((one) => one.sessionId.startsWith(idPrefix) && one.updatedAt >= since)
       .filter((one) => one.sessionId === (sessionId ?? one.sessionId) && one.agent === (agent ?? one.agent))
       .map(rowOf)
-      .filter((one) => matches(one, query))
+      .filter((one) => matchesQuery(one, query))
       .sort((one, other) => other.updatedAt - one.updatedAt);
   }
 

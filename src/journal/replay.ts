@@ -3,7 +3,7 @@ import { PawlError, reasonOf } from '../input/errors.ts';
 import type { Sighting } from '../observe/events.ts';
 import type { JournalEntry, SessionHead } from './journal.ts';
 import { notASession } from './journal-errors.ts';
-import { summaryOf } from './scope-log.ts';
+import { factsSummary } from './scope-log.ts';
 
 /** A session of a recorded tree, which is played again. Nothing of the world is touched (D-3). */
 export type Player = {
@@ -78,7 +78,7 @@ export class Replay<P extends Player> {
     for (let entry = rest.pop(); entry !== undefined; entry = rest.pop()) {
       this.entry = this.before + entries.length - rest.length;
       if (entry.type !== 'stepped') {
-        this.take(entry);
+        this.takeEntry(entry);
         onEntry(entry, null);
         continue;
       }
@@ -95,7 +95,7 @@ export class Replay<P extends Player> {
     return null;
   }
 
-  private take(entry: Exclude<JournalEntry, { type: 'stepped' }>): void {
+  private takeEntry(entry: Exclude<JournalEntry, { type: 'stepped' }>): void {
     switch (entry.type) {
       case 'started':
         this.start(entry.head, entry.scope);
@@ -140,7 +140,7 @@ export class Replay<P extends Player> {
   }
 
   private difference({ scope, facts, digest }: Stepped, taken: readonly Fact[]): Difference | null {
-    const replayed = summaryOf(taken);
+    const replayed = factsSummary(taken);
     if (replayed.digest === digest) return null;
     const said = replayed.facts === facts ? `${facts} with other contents` : replayed.facts;
     return { entry: this.entry, scope, recorded: facts, replayed: said };

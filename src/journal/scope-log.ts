@@ -104,9 +104,9 @@ export class ScopeLog implements DriverLog {
 
 /** The note of a step. The summary of its facts is computed on first access, which an in-memory journal may never need. */
 export function steppedEntry(scope: string, seq: number, list: readonly { type: string }[]) {
-  let summary: ReturnType<typeof summaryOf> | null = null;
+  let summary: ReturnType<typeof factsSummary> | null = null;
   const summarized = () => {
-    summary ??= summaryOf(list);
+    summary ??= factsSummary(list);
     return summary;
   };
   return {
@@ -124,7 +124,7 @@ export function steppedEntry(scope: string, seq: number, list: readonly { type: 
 }
 
 /** The facts of a step as they are noted: their types, and a digest of them. */
-export function summaryOf(facts: readonly { type: string }[]): { facts: string; digest: string } {
+export function factsSummary(facts: readonly { type: string }[]): { facts: string; digest: string } {
   const types = facts.map(({ type }) => type).join(' ');
   return { facts: types, digest: sha1(JSON.stringify(facts)).slice(0, 16) };
 }

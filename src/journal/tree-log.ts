@@ -1,6 +1,7 @@
 import { systemClock } from '../host/clock.ts';
 import { messageOf, PawlError } from '../input/errors.ts';
 import { randomId } from '../platform/random-id.ts';
+import { isSameList } from '../platform/text.ts';
 import { isDelta, joinedDelta, progressIn } from './entries.ts';
 import type { Append, Journal, JournalEntry, SessionChange, SessionHead, SessionMessage } from './journal.ts';
 import { giveBack } from './journal.ts';
@@ -284,7 +285,3 @@ export class TreeLog {
 
 /** The tree already knows of an append that failed. */
 const failedAlready = () => undefined;
-
-function isSameList(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((item, index) => item === other[index]);
-}

@@ -37,7 +37,7 @@ export function withoutCallMark(settings: ModelSettings): { settings: ModelSetti
 type Options = { [provider: string]: { [option: string]: unknown } | undefined };
 type Markable = { providerOptions?: Options | undefined };
 
-export function isMarked({ providerOptions }: Markable, { provider, option }: CacheMark): boolean {
+export function carriesMark({ providerOptions }: Markable, { provider, option }: CacheMark): boolean {
   return providerOptions?.[provider]?.[option] !== undefined;
 }
 
@@ -47,7 +47,7 @@ export function marksIn(message: LanguageModelV4Message, mark: CacheMark): numbe
   const inner = parts.flatMap((part): readonly Markable[] =>
     part.type === 'tool-result' && part.output.type === 'content' ? part.output.value : [],
   );
-  return [message, ...parts, ...inner].filter((one) => isMarked(one, mark)).length;
+  return [message, ...parts, ...inner].filter((one) => carriesMark(one, mark)).length;
 }
 
 type Part = Exclude<LanguageModelV4Message, { role: 'system' }>['content'][number];

@@ -3,7 +3,7 @@ import type { FilePart, Message, TextPart } from '../../machines/index.ts';
 import { ConnectionError, type HttpPolicy, shownUrl } from '../http/http-policy.ts';
 import { messageOf } from '../input/errors.ts';
 import { onNode } from '../input/on-node.ts';
-import { bytesOf, textOf, toBase64 } from '../platform/bytes.ts';
+import { toBase64, utf8Bytes, utf8Text } from '../platform/bytes.ts';
 import { ToolError } from '../vocabulary/tool-error.ts';
 
 const mostBytes = 32 * 1_024 * 1_024;
@@ -176,14 +176,14 @@ function splitDataUrl(url: string): Downloaded | null {
   const mediaType = type === '' ? 'text/plain' : type;
   const bytes = unescaped(url.slice(comma + 1));
   if (parameters.at(-1)?.toLowerCase() !== 'base64') return { mediaType, data: toBase64(bytes) };
-  const data = textOf(bytes).replaceAll(/\s/g, '');
+  const data = utf8Text(bytes).replaceAll(/\s/g, '');
   if (!/^[\w+/-]*={0,2}$/.test(data)) throw malformed('it is not base64');
   return { mediaType, data };
 }
 
 /** Returns the bytes that a part of a URL stands for. As in browsers, a `%` without digits is one. */
 function unescaped(text: string): Uint8Array {
-  const bytes = bytesOf(text);
+  const bytes = utf8Bytes(text);
   if (!text.includes('%')) return bytes;
   let length = 0;
   for (let at = 0; at < bytes.length; at += 1) {

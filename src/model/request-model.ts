@@ -16,7 +16,7 @@ import {
 import { withOneRequest } from '../http/bounded-fetch.ts';
 import { ownCopy } from '../platform/own-copy.ts';
 import type { OfferedTool } from '../vocabulary/offered-tool.ts';
-import { type CacheMark, isMarked, withoutCallMark } from './cache-marks.ts';
+import { type CacheMark, carriesMark, withoutCallMark } from './cache-marks.ts';
 import { generate, stream } from './exchange.ts';
 import { classifyFault } from './faults.ts';
 import type { ModelEffectOptions } from './model-effect.ts';
@@ -56,7 +56,7 @@ export async function requestModel(
         arrived.reader ??= new ReplyReader({ turn, attempt, takenIds: options.callIds });
         const { reader } = arrived;
         if (reader.size > options.replyBytes) return;
-        const delta = reader.take(part);
+        const delta = reader.takePart(part);
         if (isShown && delta !== null) options.sight(delta, at);
         if (reader.size > options.replyBytes) {
           reader.cutOff();
@@ -150,7 +150,7 @@ function buildCall(
   const { promptCaching = 'auto', streaming: _, ...passed } = unmarked;
   const given = Object.fromEntries(Object.entries(passed).filter(([, value]) => value !== undefined));
   const markedTools = (mark: CacheMark) =>
-    offered.filter((tool) => tool.type === 'function' && isMarked(tool, mark)).length;
+    offered.filter((tool) => tool.type === 'function' && carriesMark(tool, mark)).length;
   const { prompt, marks } = prompts.build({ provider, notice, omit, promptCaching, ownMark: own, markedTools });
   const tools: Partial<LanguageModelV4CallOptions> =
     offered.length > 0 ? { tools: offered.map(ownCopy), toolChoice: { type: 'auto' } } : {};

@@ -2,7 +2,7 @@ import { type LanguageModelV4, NoSuchModelError, type ProviderV4 } from '@ai-sdk
 import type { LanguageModel } from 'ai';
 import { providerFetch } from '../http/patient-fetch.ts';
 import { messageOf } from '../input/errors.ts';
-import { environment, isInstalled } from '../platform/node.ts';
+import { environmentVariable, isInstalled } from '../platform/node.ts';
 
 /** The user's reference to a model: an AI SDK language model, or `provider:model`. */
 export type ModelReference = LanguageModel;
@@ -84,7 +84,7 @@ export class Target {
     const packageName = `@ai-sdk/${parsed.provider}`;
     if (!isInstalled(packageName)) return `${reference} needs the package ${packageName}: npm install ${packageName}.`;
     const { key = '' } = known[parsed.provider] ?? {};
-    return (environment(key) ?? '') === '' ? `${reference} needs a key: set ${key}.` : null;
+    return (environmentVariable(key) ?? '') === '' ? `${reference} needs a key: set ${key}.` : null;
   }
 
   private async resolve(): Promise<LanguageModelV4> {

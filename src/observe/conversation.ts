@@ -73,7 +73,7 @@ export class Conversation implements Fold {
 
   /** Returns the task: the prompt that the session was given, or the text of the user message that replaced it (G-1). */
   promptOr(given: string | null): string | null {
-    return this.isReplaced ? promptIn(this.messages.slice(0, this.given)) : given;
+    return this.isReplaced ? lastPrompt(this.messages.slice(0, this.given)) : given;
   }
 
   /** Returns a call's input, from the current reply, as kept in the history; also for a call inside a batch. */
@@ -195,7 +195,7 @@ export class Conversation implements Fold {
 }
 
 /** Returns the text of the last user message; null if there is none. */
-export function promptIn(messages: readonly Message[]): string | null {
+export function lastPrompt(messages: readonly Message[]): string | null {
   const last = messages.findLast(({ role }) => role === 'user')?.content ?? [];
   return last.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n') || null;
 }

@@ -143,7 +143,7 @@ export class Observer {
   }
 
   /** Receives a machine fact. Never throws: the actor tree is in the middle of a step. */
-  take(fact: Fact): void {
+  takeFact(fact: Fact): void {
     const { deliveredAt } = this.options.times;
     this.options.recorder?.fact(fact);
     this.tell((fold) => fold.fact?.(fact, deliveredAt));
@@ -213,7 +213,7 @@ export class Observer {
   /** Returns what may be shown of a delta, or of what was held back if it is empty: then its part has ended. */
   private shownOf(delta: Delta): Delta | null {
     if (delta.delta === '') return this.deltaSecrets?.endOf(delta.part) ?? null;
-    return this.deltaSecrets === null ? delta : this.deltaSecrets.take(delta);
+    return this.deltaSecrets === null ? delta : this.deltaSecrets.takeDelta(delta);
   }
 
   private passDelta(given: Delta, at: number): void {

@@ -53,12 +53,12 @@ export type CallRecord = {
   costUsd: number | null;
 };
 
-export type AcceptedReport = { source: ReportSource; content: Json };
+export type AcceptedContent = { source: ReportSource; content: Json };
 
 /** A session's turn records and accepted report, folded over its facts. */
 export class Records implements Fold {
   readonly turns: TurnRecord[] = [];
-  accepted: AcceptedReport | null = null;
+  accepted: AcceptedContent | null = null;
   /** By call id, for each tool that began in the current attempt: when it began, and what its sub-agent cost. */
   private readonly begun = new Map<string, Pick<CallRecord, 'costUsd'> & { startedAt: number }>();
 

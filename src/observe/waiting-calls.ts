@@ -16,7 +16,7 @@ export class WaitingApprovals implements Fold {
   }
 
   /** Removes the call, so it is decided once. Returns the key to answer; null if no such call waits. */
-  take(callId: string): string | null {
+  takeCall(callId: string): string | null {
     const key = this.keys.get(callId) ?? null;
     this.keys.delete(callId);
     return key;
@@ -42,7 +42,7 @@ export class ClientCalls implements Fold {
   }
 
   /** Removes the call, so it is answered once. Returns null if no such call waits. */
-  take(callId: string): CallName | null {
+  takeCall(callId: string): CallName | null {
     const call = this.calls.get(callId) ?? null;
     this.calls.delete(callId);
     return call;

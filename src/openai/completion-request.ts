@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { shapeOf, valueAt } from '../input/check.ts';
+import { shapeOf, valueAtPath } from '../input/check.ts';
 import { expected } from '../input/errors.ts';
 import type { InputMessage } from '../model/messages.ts';
 
@@ -72,7 +72,7 @@ export function completionRequest(body: unknown): CompletionRequest {
     const path = issue?.path ?? [];
     const param = path.map(String).join('.') || null;
     const shape = issue === undefined ? 'valid' : shapeOf(issue);
-    throw new BadRequest(expected(param ?? 'body', valueAt(body, path), shape), param);
+    throw new BadRequest(expected(param ?? 'body', valueAtPath(body, path), shape), param);
   }
   const { model, messages, stream, stream_options: options } = parsed.data;
   const given = messages.flatMap(inputMessage);

@@ -106,14 +106,14 @@ function cleaned(text: string, secrets: readonly string[]): string {
 }
 
 /** An error in the shape of OpenAI's. */
-export function errorBody(message: string, type: string, code: string | null, param: string | null = null): object {
+export function openaiError(message: string, type: string, code: string | null, param: string | null = null): object {
   return { error: { message, type, code, param } };
 }
 
 /** A session that did not succeed, told by its slugs and its report. */
-export function failure({ slugs, report, failure: why }: SessionResult): object {
+export function failureBody({ slugs, report, failure: why }: SessionResult): object {
   const detail = why?.detail == null ? '' : ` (${why.detail})`;
-  return errorBody(`${slugs.join(', ')}${detail}. ${String(report.content)}`, 'session_failed', slugs[0] ?? null);
+  return openaiError(`${slugs.join(', ')}${detail}. ${String(report.content)}`, 'session_failed', slugs[0] ?? null);
 }
 
 function reportText({ report }: SessionResult): string {

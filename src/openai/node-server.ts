@@ -3,7 +3,7 @@ import { getRequestListener } from '@hono/node-server';
 import type { LoggerOption } from '../observe/log/logger.ts';
 import { answered, answersPage, closeHttp, listening, Refusal } from '../serve/callers.ts';
 import type { CallerOptions } from '../serve/http-options.ts';
-import { errorBody } from './completion.ts';
+import { openaiError } from './completion.ts';
 import type { OpenaiHandler } from './openai-handler.ts';
 import type { ServedOpenai } from './served-openai.ts';
 
@@ -47,7 +47,7 @@ export async function serveHandler(
       const fields = { 'content-type': 'application/json', connection: 'close', ...challenge };
       response
         .writeHead(error.status, fields)
-        .end(JSON.stringify(errorBody(error.message, 'invalid_request_error', null)));
+        .end(JSON.stringify(openaiError(error.message, 'invalid_request_error', null)));
       return;
     }
     open.add(response);

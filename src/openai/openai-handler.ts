@@ -8,15 +8,15 @@ import { aFunction, count } from '../input/shapes.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { randomId } from '../platform/random-id.ts';
 import { decodedUri } from '../platform/text.ts';
-import { answerFor, givenBy, isResponse, ownCopy, ServerFault } from '../serve/given.ts';
+import { answerFor, givenBy, isResponse, requestCopy, ServerFault } from '../serve/given.ts';
 import { jsonBody, UnusableBody } from '../serve/json-body.ts';
-import { keptOpen } from '../serve/kept-open.ts';
-import { type ServedSessions, Sessions, TooManySessions } from '../serve/sessions.ts';
+import { withKeepAlive } from '../serve/kept-open.ts';
+import { type ServedSessions, ServerSessions, TooManySessions } from '../serve/sessions.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
 import type { Session, SessionResult } from '../session/session.ts';
 import type { Metadata } from '../vocabulary/metadata.ts';
-import { Completion, errorBody, failure } from './completion.ts';
+import { Completion, failureBody, openaiError } from './completion.ts';
 import { BadRequest, type CompletionRequest, completionRequest } from './completion-request.ts';
 
 export type OpenaiOptions = Omit<ServedSessions, 'context' | 'metadata'> & {
@@ -75,7 +75,7 @@ function agentsByName(agents: unknown): Map<string, Agent> {
 }
 
 class CompletionServer {
-  readonly sessions: Sessions;
+  readonly sessions: ServerSessions;
   private readonly agents: ReadonlyMap<string, Agent>;
   private readonly options: OpenaiOptions;
   private readonly since = Date.now();
@@ -84,7 +84,7 @@ class CompletionServer {
     const { context: _, metadata: __, ...own } = options;
     this.agents = agents;
     this.options = options;
-    this.sessions = new Sessions(own);
+    this.sessions = new ServerSessions(own);
   }
 
   async answer(request: Request): Promise<Response> {
@@ -92,14 +92,14 @@ class CompletionServer {
       return await this.routed(request);
     } catch (error) {
       if (error instanceof TooManySessions)
-        return json(errorBody(error.message, 'rate_limit_error', 'too_many_sessions'), 429, { 'retry-after': '5' });
+        return json(openaiError(error.message, 'rate_limit_error', 'too_many_sessions'), 429, { 'retry-after': '5' });
       if (error instanceof BadRequest)
-        return json(errorBody(error.message, 'invalid_request_error', null, error.param), error.status);
+        return json(openaiError(error.message, 'invalid_request_error', null, error.param), error.status);
       if (isResponse(error)) return error;
       const code = error instanceof ServerFault ? 'context_failed' : error instanceof PawlError ? error.code : null;
       const { status, message } = answerFor(error, this.options.logger, this.agents.values());
-      if (status < 500) return json(errorBody(message, 'invalid_request_error', code), status);
-      return json(errorBody(message, 'server_error', code), status, { 'x-should-retry': 'false' });
+      if (status < 500) return json(openaiError(message, 'invalid_request_error', code), status);
+      return json(openaiError(message, 'server_error', code), status, { 'x-should-retry': 'false' });
     }
   }
 
@@ -109,7 +109,7 @@ class CompletionServer {
     if (listed !== null && request.method === 'GET') return this.models(listed[1]);
     if (!pathname.endsWith('/chat/completions')) throw new BadRequest(`There is nothing at ${pathname}.`, null, 404);
     if (request.method !== 'POST') throw new BadRequest(`Send POST to ${pathname}.`, null, 405);
-    const own = ownCopy(request, this.options);
+    const own = requestCopy(request, this.options);
     const [body] = await jsonBody(own, [request], async () => undefined).catch((error) => {
       throw error instanceof UnusableBody ? new BadRequest(error.message, null, error.status) : error;
     });
@@ -151,7 +151,7 @@ class CompletionServer {
     if (stream)
       return streamed(completion, result, includeUsage, heard, () => gone.abort(new Error('the client vanished')));
     const ended = await result;
-    return ended.success ? json(completion.whole(ended)) : json(failure(ended), 422);
+    return ended.success ? json(completion.whole(ended)) : json(failureBody(ended), 422);
   }
 }
 
@@ -193,7 +193,7 @@ function streamed(
       });
       const finish = (ended: SessionResult) => {
         hasEnded = true;
-        for (const piece of ended.success ? completion.end(ended, includeUsage) : [failure(ended)]) sendData(piece);
+        for (const piece of ended.success ? completion.end(ended, includeUsage) : [failureBody(ended)]) sendData(piece);
         send('data: [DONE]\n\n');
         if (isOpen) controller.close();
       };
@@ -205,7 +205,7 @@ function streamed(
       vanish();
     },
   });
-  return new Response(keptOpen(body), {
+  return new Response(withKeepAlive(body), {
     headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' },
   });
 }

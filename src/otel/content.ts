@@ -7,7 +7,7 @@ export function instructionParts(text: string): string {
   return JSON.stringify([{ type: 'text', content: text }]);
 }
 
-export function inputMessages(messages: readonly Message[], notice: string | null): string {
+export function inputMessagesAttribute(messages: readonly Message[], notice: string | null): string {
   const last = notice === null ? [] : [{ role: 'user', parts: [{ type: 'text', content: notice }] }];
   return JSON.stringify([...messages.map(({ role, content }) => ({ role, parts: content.map(partOf) })), ...last]);
 }

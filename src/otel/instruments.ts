@@ -17,7 +17,7 @@ const tokens = {
 };
 
 /** What the metrics need to know of an operation. */
-export type Operation = { name: Attributes; startedAt: number; endedAt: number; slug: string | null };
+export type MeasuredOperation = { name: Attributes; startedAt: number; endedAt: number; slug: string | null };
 
 /** The metrics of sessions: those of the conventions, and Pawl's own. */
 export class Instruments {
@@ -92,7 +92,7 @@ export class Instruments {
     this.requests.add(1, name);
   }
 
-  ended({ name, startedAt, endedAt, slug }: Operation): void {
+  ended({ name, startedAt, endedAt, slug }: MeasuredOperation): void {
     // A clock that was set back gives no negative time, which a histogram would drop.
     this.duration.record(Math.max(0, endedAt - startedAt) / 1_000, {
       ...name,

@@ -12,7 +12,7 @@ import {
 import { attemptKey, toolKey, type Usage } from '../../machines/index.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import type { SessionTelemetry, TelemetrySession } from '../observe/telemetry.ts';
-import { inputMessages, instructionParts, outputMessages, toolResult } from './content.ts';
+import { inputMessagesAttribute, instructionParts, outputMessages, toolResult } from './content.ts';
 import { attributes, operations, providerAndModel } from './conventions.ts';
 import type { Instruments } from './instruments.ts';
 
@@ -173,7 +173,7 @@ export class SessionSpans implements SessionTelemetry {
       'pawl.attempt': attempt,
       ...(this.options.content && {
         ...(instructions !== null && { [attributes.instructions]: instructionParts(instructions) }),
-        [attributes.inputMessages]: inputMessages(this.about.messages(), notice),
+        [attributes.inputMessages]: inputMessagesAttribute(this.about.messages(), notice),
       }),
     };
     const links = this.failed === null ? [] : [{ context: this.failed.spanContext() }];

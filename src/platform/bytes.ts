@@ -9,11 +9,11 @@ export function byteLength(text: string): number {
   return globalThis.Buffer === undefined ? encoder.encode(text).length : Buffer.byteLength(text);
 }
 
-export function bytesOf(text: string): Uint8Array {
+export function utf8Bytes(text: string): Uint8Array {
   return encoder.encode(text);
 }
 
-export function textOf(bytes: Uint8Array): string {
+export function utf8Text(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }
 

@@ -13,7 +13,7 @@ export function builtin<Name extends keyof Builtins>(name: Name): Builtins[Name]
 }
 
 /** Returns an environment variable; undefined on a runtime without an environment. */
-export function environment(name: string): string | undefined {
+export function environmentVariable(name: string): string | undefined {
   return globalThis.process?.env?.[name];
 }
 

@@ -1,24 +1,24 @@
-import { byteLength, bytesOf, textOf } from './bytes.ts';
+import { byteLength, utf8Bytes, utf8Text } from './bytes.ts';
 
 /** Returns the start of `text`: whole characters, at most `maxBytes` bytes of valid UTF-8. */
 export function headOf(text: string, maxBytes: number): string {
   const wellFormed = text.toWellFormed();
   if (byteLength(wellFormed) <= maxBytes) return wellFormed;
   // A character takes at least one byte, so at most `maxBytes` of them fit.
-  const bytes = bytesOf(wellFormed.slice(0, maxBytes));
+  const bytes = utf8Bytes(wellFormed.slice(0, maxBytes));
   let end = Math.min(maxBytes, bytes.length);
   while (end > 0 && isContinuation(bytes[end])) end -= 1;
-  return textOf(bytes.subarray(0, end));
+  return utf8Text(bytes.subarray(0, end));
 }
 
 /** Returns the end of `text`, within the same limit. */
 export function tailOf(text: string, maxBytes: number): string {
   const wellFormed = text.toWellFormed();
   if (byteLength(wellFormed) <= maxBytes) return wellFormed;
-  const bytes = bytesOf(wellFormed.slice(-maxBytes).toWellFormed());
+  const bytes = utf8Bytes(wellFormed.slice(-maxBytes).toWellFormed());
   let start = Math.max(0, bytes.length - maxBytes);
   while (start < bytes.length && isContinuation(bytes[start])) start += 1;
-  return textOf(bytes.subarray(start));
+  return utf8Text(bytes.subarray(start));
 }
 
 function isContinuation(byte: number | undefined): boolean {
@@ -70,4 +70,14 @@ const mostListed = 20;
 export function listed(names: readonly string[], separator = ', '): string {
   const more = names.length - mostListed;
   return more <= 0 ? names.join(separator) : `${names.slice(0, mostListed).join(separator)} and ${more} more`;
+}
+
+/** A count with its noun: `1 turn`, `2 turns`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** Whether two lists hold the same texts in the same order. */
+export function isSameList(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((item, index) => item === other[index]);
 }

@@ -1,4 +1,4 @@
-import { accepted, missing, type ReportFormat } from './format.ts';
+import { acceptedVerdict, missingReport, type ReportFormat } from './format.ts';
 
 /** One or more files that the model makes itself, such as images. The agent finishes by a plain reply. */
 export const filesFormat: ReportFormat = {
@@ -7,7 +7,7 @@ export const filesFormat: ReportFormat = {
   contentSchema: { type: 'array', minItems: 1 },
   validate: (content) => {
     const files = Array.isArray(content) ? content : [];
-    return files.length === 0 ? missing('the reply holds no file') : accepted(files);
+    return files.length === 0 ? missingReport('the reply holds no file') : acceptedVerdict(files);
   },
   parseText: () => ({ ok: true, content: [] }),
   parseFiles: (files) => files,

@@ -1,7 +1,7 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
 import type { ReportSlug } from '../../machines/contract/report.ts';
 import type { FilePart, Json, JsonObject, ReportVerdict } from '../../machines/index.ts';
-import { inTime, type Limits } from '../host/deadline.ts';
+import { inTime, type TaskLimits } from '../host/deadline.ts';
 import { messageOf } from '../input/errors.ts';
 import { inexactNumber, plainJson } from '../platform/plain-json.ts';
 
@@ -36,12 +36,12 @@ export function parseJsonText(text: string): ReturnType<ReportFormat['parseText'
 }
 
 /** Judges the report in the input of a final_report call. The model's own verdict on its success is ignored (F-6). */
-export function judgeCall(format: ReportFormat, input: JsonObject, limits: Limits): Promise<ReportVerdict> {
+export function judgeCall(format: ReportFormat, input: JsonObject, limits: TaskLimits): Promise<ReportVerdict> {
   return judged(format, () => format.validate(input.content), limits);
 }
 
 /** Judges the content of a report that the application put in the place of another (G-3). */
-export function judgeContent(format: ReportFormat, content: unknown, limits: Limits): Promise<ReportVerdict> {
+export function judgeContent(format: ReportFormat, content: unknown, limits: TaskLimits): Promise<ReportVerdict> {
   return judged(format, () => format.validate(content), limits);
 }
 
@@ -50,7 +50,7 @@ export function judgeReply(
   format: ReportFormat,
   text: string,
   files: readonly FilePart[],
-  limits: Limits,
+  limits: TaskLimits,
 ): Promise<ReportVerdict> {
   const judge = () => {
     if (format.parseFiles !== undefined) return format.validate(format.parseFiles(files));
@@ -62,11 +62,15 @@ export function judgeReply(
 }
 
 /** Judges with user code. If it throws, hangs or returns no verdict, the model is not at fault (N-1). */
-async function judged({ name }: ReportFormat, validate: () => ContentVerdict, limits: Limits): Promise<ReportVerdict> {
+async function judged(
+  { name }: ReportFormat,
+  validate: () => ContentVerdict,
+  limits: TaskLimits,
+): Promise<ReportVerdict> {
   try {
     const verdict = await inTime(limits, 'it was not checked in time', validate);
     if (!isVerdict(verdict)) return checkFailed(`the format ${name} returned no verdict on it`);
-    return verdict.valid ? accepted(plainJson(verdict.content)) : verdict;
+    return verdict.valid ? acceptedVerdict(plainJson(verdict.content)) : verdict;
   } catch (error) {
     return checkFailed(`the format ${name} failed on it: ${messageOf(error)}`);
   }
@@ -89,11 +93,11 @@ function checkFailed(reasons: string): ReportVerdict {
   return { valid: false, slug: 'check_failed', reasons };
 }
 
-export function accepted(content: Json): ReportVerdict {
+export function acceptedVerdict(content: Json): ReportVerdict {
   return { valid: true, content };
 }
 
-export function missing(reasons: string): ReportVerdict {
+export function missingReport(reasons: string): ReportVerdict {
   return { valid: false, slug: 'final_report_missing', reasons };
 }
 

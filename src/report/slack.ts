@@ -2,7 +2,14 @@ import type { JSONSchema7 } from '@ai-sdk/provider';
 import { z } from 'zod';
 import type { Json } from '../../machines/index.ts';
 import { lazily } from '../platform/lazily.ts';
-import { accepted, invalidFormat, missing, parseJsonText, type ReportFormat, schemaFail } from './format.ts';
+import {
+  acceptedVerdict,
+  invalidFormat,
+  missingReport,
+  parseJsonText,
+  type ReportFormat,
+  schemaFail,
+} from './format.ts';
 
 /** The part of Slack's Block Kit that messages need: the block types and their required fields. */
 const messagesSchema = lazily(() => {
@@ -87,13 +94,13 @@ export const slackFormat: ReportFormat = {
   description: 'Your complete result as Slack messages: { "messages": [{ "blocks": [Block Kit blocks] }] }.',
   contentSchema: schema,
   validate: (content) => {
-    if (content === undefined || content === null) return missing('content is missing');
+    if (content === undefined || content === null) return missingReport('content is missing');
     if (typeof content !== 'object' || !('messages' in content) || !Array.isArray(content.messages)) {
       return invalidFormat('content must be an object with an array named messages');
     }
-    if (content.messages.length === 0) return missing('messages is empty');
+    if (content.messages.length === 0) return missingReport('messages is empty');
     const result = messagesSchema().safeParse(content.messages);
-    if (result.success) return accepted(JSON.parse(JSON.stringify(content)) satisfies Json);
+    if (result.success) return acceptedVerdict(JSON.parse(JSON.stringify(content)) satisfies Json);
     const reasons = result.error.issues.map(({ path, message: text }) => `messages.${path.join('.')}: ${text}`);
     return schemaFail(reasons.slice(0, 20).join('; '));
   },

@@ -1,7 +1,7 @@
 import type { Counters, Failure } from '../../machines/index.ts';
 import { replyText, type Slug, slugTable } from '../../machines/index.ts';
 import type { TurnRecord } from '../observe/records.ts';
-import { headOf } from '../platform/text.ts';
+import { counted, headOf } from '../platform/text.ts';
 
 const quotedBytes = 4_000;
 
@@ -36,10 +36,6 @@ export function syntheticReport(
     lastText(turns, clean),
   ];
   return sections.filter((section) => section !== '').join('\n\n');
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** Returns the reasons for the failed attempts, with counts. */

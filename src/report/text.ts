@@ -1,4 +1,4 @@
-import { accepted, invalidFormat, missing, type ReportFormat } from './format.ts';
+import { acceptedVerdict, invalidFormat, missingReport, type ReportFormat } from './format.ts';
 
 /** Non-blank plain text. */
 export const textFormat = proseFormat('text', 'Your complete result as plain text.');
@@ -12,9 +12,9 @@ function proseFormat(name: string, description: string): ReportFormat {
     description,
     contentSchema: { type: 'string', minLength: 1, description },
     validate: (content) => {
-      if (content === undefined || content === null) return missing('content is missing');
+      if (content === undefined || content === null) return missingReport('content is missing');
       if (typeof content !== 'string') return invalidFormat(`content must be a ${name} string`);
-      return content.trim() === '' ? missing('content is empty') : accepted(content);
+      return content.trim() === '' ? missingReport('content is empty') : acceptedVerdict(content);
     },
     parseText: (text) => ({ ok: true, content: text }),
   };

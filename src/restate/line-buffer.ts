@@ -40,7 +40,7 @@ export class LineBuffer implements Logger {
   }
 
   /** Takes the buffered lines and returns a function that writes them; null if the buffer is empty. */
-  take(): (() => void) | null {
+  takeLines(): (() => void) | null {
     const { kept } = this;
     if (kept.length === 0) return null;
     this.kept = [];

@@ -10,7 +10,7 @@ import type { SessionMessage } from '../journal/journal.ts';
 import type { EventListener } from '../observe/events.ts';
 import { type LoggerOption, loggerOf } from '../observe/log/logger.ts';
 import { commonOptions } from '../session/common-options.ts';
-import { receive } from '../session/recovery/messages.ts';
+import { receiveMessage } from '../session/recovery/messages.ts';
 import { tellWhatWaits } from '../session/recovery/resume-session.ts';
 import { RunningSession } from '../session/running-session.ts';
 import type { SessionResult } from '../session/session.ts';
@@ -87,14 +87,14 @@ export function restateAgents(options: RestateAgentsOptions) {
       },
       receive: (message) => {
         if (!('callId' in message)) {
-          receive(session, message);
+          receiveMessage(session, message);
           return;
         }
         const { sessionId, callId } = message;
         const isOwn = sessionId === null ? session.waiting().includes(callId) : sessionId === session.sessionId;
         if (!isOwn) children.send(message);
         // A sub-agent, elsewhere, may wait for a call of the same id.
-        else if (sessionId !== null || !children.areRunning()) receive(session, message);
+        else if (sessionId !== null || !children.areRunning()) receiveMessage(session, message);
       },
       hasEnded: () => session.life.hasEnded,
       openTools: async () => {
@@ -102,7 +102,7 @@ export function restateAgents(options: RestateAgentsOptions) {
         if (missing !== null) throw new Error(missing);
       },
       caughtUp: () => tellWhatWaits(session, session.life.observer.position, { handedOut: true }),
-      takeLines: () => lines.take(),
+      takeLines: () => lines.takeLines(),
       get children() {
         return children;
       },

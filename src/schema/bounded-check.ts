@@ -13,7 +13,7 @@ const mostTries = 4;
  * task is run again, so it must have no side effects. It costs about a quarter of a millisecond. A runtime that lacks
  * `node:vm` runs it without a limit; such a runtime has no schemas from outside.
  */
-export function bounded<T>(limitMs: number, task: () => T): T {
+export function runBounded<T>(limitMs: number, task: () => T): T {
   const vm = builtin('node:vm');
   if (vm === undefined) return task();
   for (let tries = 1; ; tries += 1) {

@@ -1,5 +1,6 @@
 import type { JSONSchema7, JSONSchema7Definition } from '@ai-sdk/provider';
-import { type CompiledSchema, isPromiseLike, reasonsText, type Validation } from './validation.ts';
+import { isPromiseLike } from '../platform/promises.ts';
+import { type CompiledSchema, reasonsText, type Validation } from './validation.ts';
 
 /**
  * Refuses fields that the sent schema forbids (`additionalProperties: false`). zod and other validators drop them

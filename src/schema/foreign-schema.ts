@@ -6,8 +6,16 @@ import { RE2JS } from 're2js';
 import { shown } from '../input/errors.ts';
 import { byteLength } from '../platform/bytes.ts';
 import { decodedUri } from '../platform/text.ts';
-import { bounded, wasEnded } from './bounded-check.ts';
-import { accepted, ajvOptions, type Check, checked, compiled, isDraft2020, regExpOf } from './json-schema-check.ts';
+import { runBounded, wasEnded } from './bounded-check.ts';
+import {
+  acceptedByAjv,
+  ajvOptions,
+  type Check,
+  checkedWithin,
+  compiled,
+  isDraft2020,
+  regExpOf,
+} from './json-schema-check.ts';
 import type { CompiledSchema } from './validation.ts';
 
 /** How long a check by a schema from outside may take, in ms, and how many bytes of the value add one more. */
@@ -31,13 +39,13 @@ const mostRefs = 1_000;
  */
 export function compileForeign(jsonSchema: JSONSchema7): CompiledSchema {
   checkBounds(jsonSchema);
-  if (validatorFor(jsonSchema).validateSchema(accepted(jsonSchema)) !== true)
+  if (validatorFor(jsonSchema).validateSchema(acceptedByAjv(jsonSchema)) !== true)
     throw new Error('it is not a valid JSON Schema');
   let check: Check | null = null;
   return {
     jsonSchema,
     validate: checker(() => {
-      check ??= inTime(() => compiled(ajvFor(jsonSchema), jsonSchema));
+      check ??= compiledInTime(() => compiled(ajvFor(jsonSchema), jsonSchema));
       return check;
     }),
   };
@@ -81,14 +89,14 @@ function checker(check: () => Check): CompiledSchema['validate'] {
     const bytes = JSON.stringify(value).length;
     if (slow.filter((known) => known <= bytes).length >= mostTimeouts)
       throw new Error('its schema takes too long to check');
-    return checked(compiledCheck, value, checkMs + Math.ceil(bytes / bytesPerMs), () => slow.push(bytes));
+    return checkedWithin(compiledCheck, value, checkMs + Math.ceil(bytes / bytesPerMs), () => slow.push(bytes));
   };
 }
 
 /** Runs the compilation of a schema within its limit. */
-function inTime<T>(task: () => T): T {
+function compiledInTime<T>(task: () => T): T {
   try {
-    return bounded(compileMs, task);
+    return runBounded(compileMs, task);
   } catch (error) {
     if (!wasEnded(error)) throw error;
     throw new Error(`its schema takes too long to compile (more than ${compileMs} ms)`, { cause: error });

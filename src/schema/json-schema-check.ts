@@ -1,6 +1,6 @@
 import type { Ajv, ErrorObject } from 'ajv';
 import type { RegExpEngine } from 'ajv/dist/types/index.js';
-import { bounded, wasEnded } from './bounded-check.ts';
+import { runBounded, wasEnded } from './bounded-check.ts';
 import { reasonsText, type Validation } from './validation.ts';
 
 /** The check that ajv compiles a JSON Schema to. */
@@ -49,7 +49,7 @@ export function isDraft2020(schema: object): boolean {
 }
 
 /** Returns a schema without what ajv refuses: the name of a draft that it does not know, and `nullable` without a type. */
-export function accepted(jsonSchema: object): Record<string, unknown> {
+export function acceptedByAjv(jsonSchema: object): Record<string, unknown> {
   const { $schema: _, ...rest } = jsonSchema as { $schema?: unknown };
   return mapped(rest, (schema) => {
     if (typeof schema.nullable !== 'boolean' || 'type' in schema) return schema;
@@ -87,15 +87,15 @@ function isRecord(value: unknown): value is Schema {
 }
 
 export function compiled(ajv: Ajv, jsonSchema: object): Check {
-  const check = ajv.compile(accepted(jsonSchema));
+  const check = ajv.compile(acceptedByAjv(jsonSchema));
   if ('$async' in check) throw new Error('asynchronous schemas ($async) are not supported');
   return check;
 }
 
 /** Checks a value within a limit of time, and calls `onSlow` when that was too short. */
-export function checked(check: Check, value: unknown, limitMs: number, onSlow = () => {}): Validation {
+export function checkedWithin(check: Check, value: unknown, limitMs: number, onSlow = () => {}): Validation {
   try {
-    const valid = bounded(limitMs, () => check(value));
+    const valid = runBounded(limitMs, () => check(value));
     return valid ? { valid: true, value } : { valid: false, reasons: reasonsText(pathsOf(check.errors ?? [])) };
   } catch (error) {
     if (!wasEnded(error)) throw error;

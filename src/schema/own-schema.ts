@@ -2,7 +2,7 @@ import type { JSONSchema7 } from '@ai-sdk/provider';
 import type { Ajv } from 'ajv';
 import type { Ajv2020 } from 'ajv/dist/2020.js';
 import { required } from '../platform/node.ts';
-import { ajvOptions, type Check, checked, compiled, isDraft2020 } from './json-schema-check.ts';
+import { ajvOptions, type Check, checkedWithin, compiled, isDraft2020 } from './json-schema-check.ts';
 import type { CompiledSchema } from './validation.ts';
 
 /** How long a check by the user's own schema may take, in ms. */
@@ -19,14 +19,14 @@ export function compileOwn(jsonSchema: JSONSchema7): CompiledSchema {
   const loaded = required<AjvModule>(name);
   if (loaded !== undefined) {
     const check = compiledBy(loaded, jsonSchema);
-    return { jsonSchema, validate: (value) => checked(check, value, ownCheckMs) };
+    return { jsonSchema, validate: (value) => checkedWithin(check, value, ownCheckMs) };
   }
   let check: Promise<Check> | null = null;
   return {
     jsonSchema,
     validate: async (value) => {
       check ??= loadedFor(jsonSchema).then((module) => compiledBy(module, jsonSchema));
-      return checked(await check, value, ownCheckMs);
+      return checkedWithin(await check, value, ownCheckMs);
     },
   };
 }

@@ -3,8 +3,9 @@ import { asSchema } from '@ai-sdk/provider-utils';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { FlexibleSchema } from 'ai';
 import { expected, messageOf, PawlError } from '../input/errors.ts';
+import { isPromiseLike } from '../platform/promises.ts';
 import { compileOwn } from './own-schema.ts';
-import { after, type CompiledSchema, isPromiseLike, reasonsText, type Validation } from './validation.ts';
+import { after, type CompiledSchema, reasonsText, type Validation } from './validation.ts';
 
 export type { CompiledSchema, Validation } from './validation.ts';
 

@@ -1,4 +1,5 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
+import { isPromiseLike } from '../platform/promises.ts';
 
 export type Validation = { valid: true; value: unknown } | { valid: false; reasons: string };
 
@@ -17,11 +18,6 @@ export function reasonsText(reasons: readonly string[]): string {
   const text = reasons.join('; ').toWellFormed();
   // A character that the cut would split is left out.
   return text.length > longestReasons ? `${text.slice(0, longestReasons).replace(/[\ud800-\udbff]$/, '')}…` : text;
-}
-
-/** Whether a value is still to come. The keyword `then` of a JSON Schema is no function. */
-export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
 /** Passes a value to `then`: synchronously, unless it is a promise. */

@@ -15,7 +15,7 @@ import { messageOf } from '../input/errors.ts';
 import { nonBlank } from '../input/shapes.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import type { ApprovalInput, Session, SessionResult } from '../session/session.ts';
-import { type Sessions, TooManySessions } from './sessions.ts';
+import { type ServerSessions, TooManySessions } from './sessions.ts';
 
 const input = z.strictObject({ prompt: nonBlank });
 const inputSchema = {
@@ -37,7 +37,7 @@ export type StartedCall = { ended: AbortSignal; cancelled: (requestId: Caller['r
 /** Creates the server for one client, with the agent as its only tool. `startOfCall` is called for each call. */
 export function agentServer(
   agent: Agent,
-  sessions: Sessions,
+  sessions: ServerSessions,
   startOfCall: () => StartedCall,
 ): { server: Server; closed: Promise<void> } {
   const server = new Server({ name: agent.name, version: '1.0.0' }, { capabilities: { tools: {} } });

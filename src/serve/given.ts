@@ -25,7 +25,7 @@ export class ServerFault extends Error {
 const givenSchema = z.object({ metadata: metadataShape.optional() });
 
 /** Returns the request whose body the server reads: a copy if `context` or `metadata` may read it, too. */
-export function ownCopy(request: Request, { context, metadata }: GivenOptions): Request {
+export function requestCopy(request: Request, { context, metadata }: GivenOptions): Request {
   const isRead = context !== undefined || metadata !== undefined;
   return isRead && !request.bodyUsed ? request.clone() : request;
 }

@@ -13,7 +13,7 @@ import { type Client, Clients } from './clients.ts';
 import { answerFor } from './given.ts';
 import type { HttpOptions } from './http-options.ts';
 import type { ServedAgent } from './served-agent.ts';
-import type { Sessions } from './sessions.ts';
+import type { ServerSessions } from './sessions.ts';
 
 const mcpPath = '/mcp';
 const mostBytes = 4 * 1_024 * 1_024;
@@ -24,7 +24,7 @@ type ConnectedClient = Client & { transport: StreamableHTTPServerTransport };
 /** Serves over streamable HTTP. Each client gets an MCP session with its own id and server. */
 export async function serveHttp(
   agent: Agent,
-  sessions: Sessions,
+  sessions: ServerSessions,
   options: HttpOptions,
   logger: LoggerOption | undefined,
 ): Promise<ServedAgent> {

@@ -1,11 +1,11 @@
 import { systemClock } from '../host/clock.ts';
-import { bytesOf } from '../platform/bytes.ts';
+import { utf8Bytes } from '../platform/bytes.ts';
 
 /** How long nothing may come before a comment does, in ms: proxies close connections on which nothing comes. */
 const quietMs = 15_000;
 
 /** Returns a stream of server-sent events with a comment wherever nothing came for 15 s. */
-export function keptOpen(events: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+export function withKeepAlive(events: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const reader = events.getReader();
   let next: ReturnType<typeof reader.read> | null = null;
   return new ReadableStream({
@@ -14,7 +14,7 @@ export function keptOpen(events: ReadableStream<Uint8Array>): ReadableStream<Uin
       const quiet = Promise.withResolvers<null>();
       const stop = systemClock.alarm(quietMs, () => quiet.resolve(null));
       const read = await Promise.race([next, quiet.promise]).finally(stop);
-      if (read === null) return controller.enqueue(bytesOf(': working\n\n'));
+      if (read === null) return controller.enqueue(utf8Bytes(': working\n\n'));
       next = null;
       if (read.done) controller.close();
       else controller.enqueue(read.value);

@@ -5,18 +5,18 @@ import { eventLoopTurn } from '../host/clock.ts';
 import { agentServer } from './agent-server.ts';
 import { serveHttp } from './http.ts';
 import type { ServedAgent, ServeMcpOptions } from './served-agent.ts';
-import { Sessions } from './sessions.ts';
+import { ServerSessions } from './sessions.ts';
 
 /** Serves the agent over a transport until the server is closed or the client disconnects. */
-export async function serve(agent: Agent, options: ServeMcpOptions): Promise<ServedAgent> {
+export async function serveAgent(agent: Agent, options: ServeMcpOptions): Promise<ServedAgent> {
   const { transport, ...own } = options;
-  const sessions = new Sessions(own);
+  const sessions = new ServerSessions(own);
   if (transport === 'stdio') return serveTransport(agent, sessions, stdio());
   if (!('http' in transport)) return serveTransport(agent, sessions, transport);
   return serveHttp(agent, sessions, transport.http, options.logger);
 }
 
-async function serveTransport(agent: Agent, sessions: Sessions, transport: Transport): Promise<ServedAgent> {
+async function serveTransport(agent: Agent, sessions: ServerSessions, transport: Transport): Promise<ServedAgent> {
   const closing = new AbortController();
   const { server, closed } = agentServer(agent, sessions, () => ({ ended: closing.signal, cancelled: () => {} }));
   await server.connect(transport);

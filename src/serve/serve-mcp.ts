@@ -52,6 +52,6 @@ export async function serveMcp(agent: Agent, options: ServeMcpOptions): Promise<
     check(byHttp(), transport, 'transport', 'invalid_options');
     checkHttp(httpSchema(), transport.http, 'transport.http');
   }
-  const { serve } = await onNode('`serveMcp`', () => import('./mcp.ts'));
-  return serve(agent, options);
+  const { serveAgent } = await onNode('`serveMcp`', () => import('./mcp.ts'));
+  return serveAgent(agent, options);
 }

@@ -21,7 +21,7 @@ export class TooManySessions extends Error {
 }
 
 /** The sessions that a server runs, for all clients together. */
-export class Sessions {
+export class ServerSessions {
   private readonly options: ServedSessions;
   private readonly running = new Set<Promise<unknown>>();
 

@@ -42,7 +42,7 @@ export function approvalDecision(decision: ApprovalInput): Decision {
 }
 
 /** Checks the answer to a call of a client-side tool. */
-export function clientAnswer(
+export function checkedAnswer(
   output: unknown,
   options: AnswerOptions,
 ): { answer: ClientAnswer; sessionId: string | null } {
@@ -69,7 +69,7 @@ export function approveOne(root: SubSession, callId: string, { approved, reason,
 }
 
 /** Answers a call of a client-side tool, likewise. */
-export function answerOne(root: SubSession, callId: string, { answer, sessionId }: ReturnType<typeof clientAnswer>) {
+export function answerOne(root: SubSession, callId: string, { answer, sessionId }: ReturnType<typeof checkedAnswer>) {
   return theOne(root, callId, sessionId)?.answerCall(callId, answer) === true;
 }
 

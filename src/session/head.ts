@@ -7,7 +7,7 @@ import { messageOf, PawlError } from '../input/errors.ts';
 import { journalFormat, type SessionHead } from '../journal/journal.ts';
 import { lazily } from '../platform/lazily.ts';
 import { overridesIn } from '../vocabulary/overrides.ts';
-import { inputMessages, sessionInput, unpricedIn } from './input.ts';
+import { sessionInput, startingConversation, unpricedIn } from './input.ts';
 import type { SessionOptions } from './options.ts';
 
 /** Returns what a new session begins with, and what was repaired in its messages. */
@@ -17,7 +17,7 @@ export function newHead(
   options: SessionOptions & Required<Pick<SessionOptions, 'clock'>>,
   call: SessionHead['call'] = null,
 ): { head: SessionHead; repairs: Repairs | null } {
-  const { messages, repairs } = inputMessages(options);
+  const { messages, repairs } = startingConversation(options);
   const input = sessionInput(agent, options.budget ?? {}, options.clock.now());
   const head = {
     format: journalFormat,
@@ -108,10 +108,10 @@ export function checkAgent(agent: Agent, head: SessionHead): void {
     ...fields(now).flatMap(([field, is]) =>
       JSON.stringify(is) === JSON.stringify(before.get(field)) ? [] : [differs(field, is, before.get(field))],
     ),
-    ...missing('tool', head.tools, tools),
+    ...missingNames('tool', head.tools, tools),
     ...unbudgeted(agent, now.budget),
     ...unpriced(agent, now.budget),
-    ...missing('MCP server', head.servers, servers),
+    ...missingNames('MCP server', head.servers, servers),
   ];
   if (differences.length === 0) return;
   const message = `The agent ${agent.name} is not the one that began the session ${head.sessionId}: ${differences.join('; ')}.`;
@@ -135,6 +135,6 @@ function unpriced(agent: Agent, { costUsd }: SessionInput['budget']): string[] {
   );
 }
 
-function missing(kind: string, before: readonly string[], now: readonly string[]): string[] {
+function missingNames(kind: string, before: readonly string[], now: readonly string[]): string[] {
   return before.filter((name) => !now.includes(name)).map((name) => `the ${kind} ${name} is missing`);
 }

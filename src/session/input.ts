@@ -69,7 +69,7 @@ export function checkOptions(agent: unknown, options: unknown): void {
 }
 
 /** Returns the conversation that a session starts with, repaired where needed (C-6). */
-export function inputMessages({ prompt, messages = [] }: SessionOptions) {
+export function startingConversation({ prompt, messages = [] }: SessionOptions) {
   if (!Array.isArray(messages)) {
     throw new PawlError('invalid_messages', expected('messages', messages, 'an array of messages'));
   }

@@ -94,7 +94,7 @@ export async function outputOf(
 export function brokenOutput(defect: unknown, observer: Observer, log: ScopeLog | null): SessionOutput {
   const failure: Failure = { slugs: ['internal_error'], retryAt: null, detail: messageOf(defect) };
   const fact: Fact = { type: 'session.failed', turns: observer.counters.turns, failure };
-  if (log === null) observer.take(fact);
-  else log.applying(() => observer.take(fact));
+  if (log === null) observer.takeFact(fact);
+  else log.applying(() => observer.takeFact(fact));
   return { status: 'failed', failure };
 }

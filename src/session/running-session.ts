@@ -4,9 +4,9 @@ import { PawlError } from '../input/errors.ts';
 import type { Player } from '../journal/replay.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
 import type { SessionEvent, Sighting } from '../observe/events.ts';
-import { answerOne, approvalDecision, approveOne, clientAnswer, graceOf, position, steering } from './commands.ts';
+import { answerOne, approvalDecision, approveOne, checkedAnswer, graceOf, position, steering } from './commands.ts';
 import { SessionLife } from './recovery/life.ts';
-import { SessionPlayer } from './recovery/session-player.ts';
+import { ResumingPlayer } from './recovery/resuming-player.ts';
 import { Suspension } from './recovery/suspension.ts';
 import { countersOf, type Ending, outputOf, sessionResult } from './result.ts';
 import type { AnswerOptions, ApprovalInput, Session, SessionResult, SuspendOptions } from './session.ts';
@@ -85,7 +85,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   answer(callId: string, output: unknown, options: AnswerOptions = {}): boolean {
-    return answerOne(this, callId, clientAnswer(output, options));
+    return answerOne(this, callId, checkedAnswer(output, options));
   }
 
   async suspend(options: SuspendOptions = {}): Promise<void> {
@@ -107,13 +107,13 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   decide(callId: string, approved: boolean, reason: string | null): boolean {
-    const key = this.isOver ? null : this.wired.observer.folds.approvals.take(callId);
+    const key = this.isOver ? null : this.wired.observer.folds.approvals.takeCall(callId);
     if (key !== null) this.wired.machine.answer(key, { decision: approved ? 'approved' : 'denied', reason });
     return key !== null;
   }
 
   answerCall(callId: string, answer: ClientAnswer): boolean {
-    const call = this.isOver ? null : this.wired.observer.folds.clientCalls.take(callId);
+    const call = this.isOver ? null : this.wired.observer.folds.clientCalls.takeCall(callId);
     if (call !== null) this.wired.machine.answer(toolKey(call), this.wired.effects.answered(call, answer));
     return call !== null;
   }
@@ -125,7 +125,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
 
   /** For a session that is replayed: what plays it. */
   player(): Player {
-    return new SessionPlayer(this.wired);
+    return new ResumingPlayer(this.wired);
   }
 
   /** Ends here, without the machines: the session continues from its journal later, or never began (`failed`). */

@@ -5,9 +5,9 @@ import { z } from 'zod';
 import { check } from '../input/check.ts';
 import { messageOf, reasonOf } from '../input/errors.ts';
 import { aFunction, nonBlank } from '../input/shapes.ts';
-import { Recorded } from '../inspect/recorded/recorded.ts';
-import { Replayer } from '../inspect/recorded/replayer.ts';
-import { firstBreak, type Limits } from '../inspect/study/first-break.ts';
+import { MicrostepReplay } from '../inspect/recorded/microstep-replay.ts';
+import { ShownRecording } from '../inspect/recorded/shown-recording.ts';
+import { type BoundLimits, firstBreak } from '../inspect/study/first-break.ts';
 import { sessionFile } from '../inspect/tape/session-file.ts';
 import type { Journal } from '../journal/journal.ts';
 import { MemoryJournal } from '../journal/memory.ts';
@@ -17,7 +17,7 @@ export type RecordedOptions = {
   /** Where a failure is written. Default: `counterexample.html` in a new folder for temporary files. */
   file?: string;
   /** The bound that the session must keep to, to open the file where it first does not. Default: the session's own. */
-  limits?: Limits;
+  limits?: BoundLimits;
 };
 
 const optionsSchema = z.strictObject({
@@ -64,12 +64,12 @@ function isSkipped(error: unknown): boolean {
 }
 
 /** Writes the session that was written down last. Returns a sentence about it. */
-async function keep(journal: Journal, file: string, limits: Limits | undefined): Promise<string> {
+async function keep(journal: Journal, file: string, limits: BoundLimits | undefined): Promise<string> {
   const [session] = await journal.list({});
   if (session === undefined) return 'No session was recorded: pass `journal` to the session.';
   const entries = await journal.read(session.sessionId);
-  const shown = new Recorded();
-  shown.take(new Replayer().play(entries));
+  const shown = new ShownRecording();
+  shown.takePart(new MicrostepReplay().play(entries));
   const broken = firstBreak(shown, limits);
   const html = sessionFile(entries, broken === null ? {} : { step: broken.step });
   mkdirSync(dirname(file), { recursive: true });

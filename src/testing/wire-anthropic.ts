@@ -1,5 +1,5 @@
 import type { ScriptedResponse } from './scripted-response.ts';
-import { inputText, pieces } from './wire-openai.ts';
+import { inputText, streamedPieces } from './wire-openai.ts';
 
 const stopReasons: Record<string, string> = {
   stop: 'end_turn',
@@ -28,7 +28,10 @@ export function anthropicStream(response: ScriptedResponse, model: string, index
     block += 1;
   };
   if (reasoning !== undefined) {
-    const deltas = pieces(reasoning, pieceLength).map((thinking): object => ({ type: 'thinking_delta', thinking }));
+    const deltas = streamedPieces(reasoning, pieceLength).map((thinking): object => ({
+      type: 'thinking_delta',
+      thinking,
+    }));
     add({ type: 'thinking', thinking: '', signature: '' }, [
       ...deltas,
       { type: 'signature_delta', signature: `signature-${index}` },
@@ -37,11 +40,11 @@ export function anthropicStream(response: ScriptedResponse, model: string, index
   if (text !== undefined) {
     add(
       { type: 'text', text: '' },
-      pieces(text, pieceLength).map((piece) => ({ type: 'text_delta', text: piece })),
+      streamedPieces(text, pieceLength).map((piece) => ({ type: 'text_delta', text: piece })),
     );
   }
   for (const [position, { name, input, id }] of calls.entries()) {
-    const deltas = pieces(inputText(input), pieceLength).map((piece) => ({
+    const deltas = streamedPieces(inputText(input), pieceLength).map((piece) => ({
       type: 'input_json_delta',
       partial_json: piece,
     }));

@@ -15,11 +15,11 @@ export function openaiStream(response: ScriptedResponse, model: string, index: n
   const { text, reasoning, calls = [], pieceLength } = response;
   const events = [chunk({ role: 'assistant', content: '' })];
   if (reasoning !== undefined) events.push(chunk({ reasoning_content: reasoning }));
-  for (const piece of pieces(text, pieceLength)) events.push(chunk({ content: piece }));
+  for (const piece of streamedPieces(text, pieceLength)) events.push(chunk({ content: piece }));
   for (const [position, { name, input, id }] of calls.entries()) {
     const start = { index: position, id: id ?? `call_${index}_${position}`, type: 'function' };
     events.push(chunk({ tool_calls: [{ ...start, function: { name, arguments: '' } }] }));
-    for (const piece of pieces(inputText(input), pieceLength)) {
+    for (const piece of streamedPieces(inputText(input), pieceLength)) {
       events.push(chunk({ tool_calls: [{ index: position, function: { arguments: piece } }] }));
     }
   }
@@ -77,7 +77,7 @@ export function inputText(input: unknown): string {
 }
 
 /** Splits a text into pieces, so that it really streams. */
-export function pieces(text: string | undefined, length = Math.ceil((text?.length ?? 0) / 2)): string[] {
+export function streamedPieces(text: string | undefined, length = Math.ceil((text?.length ?? 0) / 2)): string[] {
   const found: string[] = [];
   for (let start = 0; start < (text?.length ?? 0); start += length) {
     found.push(text?.slice(start, start + length) ?? '');

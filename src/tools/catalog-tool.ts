@@ -1,6 +1,6 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
 import type { CallFacts, Json, JsonObject, Message, ReportVerdict, Spent, ToolOutput } from '../../machines/index.ts';
-import type { Limits } from '../host/deadline.ts';
+import type { TaskLimits } from '../host/deadline.ts';
 import type { CheckAtOnce, Validation } from '../schema/schema.ts';
 import type { OfferedTool } from '../vocabulary/offered-tool.ts';
 
@@ -46,7 +46,7 @@ export type CatalogTool = {
   /** Converts the tool's return value to output for the model; null leaves that to the catalog. */
   toModelOutput: ((value: unknown, input: unknown, callId: string) => Promise<ToolOutput>) | null;
   /** Judges the report; null for all tools but the report tool. */
-  judgeReport: ((input: JsonObject, limits: Limits) => Promise<ReportVerdict>) | null;
+  judgeReport: ((input: JsonObject, limits: TaskLimits) => Promise<ReportVerdict>) | null;
   /** Checks and takes the tool's part of a session's context; without it, the tool gets the whole. */
   checkContext?: CheckAtOnce;
   /** The call is handed out, and answered from outside (`Session.answer`). */

@@ -11,11 +11,12 @@ import {
   type ReportVerdict,
 } from '../../machines/index.ts';
 import type { Clock } from '../host/clock.ts';
-import { inTime, type Limits } from '../host/deadline.ts';
+import { inTime, type TaskLimits } from '../host/deadline.ts';
 import { messageOf } from '../input/errors.ts';
 import type { AnsweredCall } from '../observe/past-calls.ts';
 import { ownCopy } from '../platform/own-copy.ts';
 import { inexactNumber } from '../platform/plain-json.ts';
+import { isSameList } from '../platform/text.ts';
 import { schemaFail } from '../report/format.ts';
 import type { Validation } from '../schema/schema.ts';
 import { after } from '../schema/validation.ts';
@@ -267,10 +268,6 @@ function hasCalls(messages: readonly Message[], name?: string): boolean {
   return messages.some(({ role, content }) => role === 'assistant' && content.some(isCall));
 }
 
-function isSameList(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((name, index) => name === other[index]);
-}
-
 const handedOver: NonNullable<CallFacts['refusal']> = {
   slug: 'tool_not_permitted',
   reason: 'Another call in this reply already hands the conversation over.',
@@ -285,7 +282,7 @@ function needsApproval(
   tool: CatalogTool,
   input: unknown,
   context: CallContext,
-  limits: Limits,
+  limits: TaskLimits,
 ): boolean | { reason: string } | Promise<boolean | { reason: string }> {
   const broken = (error: unknown) => ({
     reason: `Cannot tell whether the call needs approval: ${messageOf(error)}`,

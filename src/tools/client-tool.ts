@@ -36,7 +36,7 @@ export function unanswered(name: string, timeoutMs: number | null): ToolOutcome 
 }
 
 /** Returns the outcome of a call that was answered from outside. */
-export function clientAnswer(
+export function clientOutcome(
   options: ClientToolOptions,
   call: CallName,
   { output, isError }: { output: unknown; isError: boolean },

@@ -2,7 +2,7 @@ import isDeepEqual from 'fast-deep-equal';
 import { z } from 'zod';
 import type { CallFacts, Slug } from '../../machines/index.ts';
 import type { Clock } from '../host/clock.ts';
-import { inTime, type Limits } from '../host/deadline.ts';
+import { inTime, type TaskLimits } from '../host/deadline.ts';
 import { check } from '../input/check.ts';
 import { expected, messageOf } from '../input/errors.ts';
 import type { AnsweredCall } from '../observe/past-calls.ts';
@@ -90,7 +90,7 @@ export class Policies {
   private readonly policies: readonly ToolPolicy[];
   private readonly session: { readonly context: unknown };
   private readonly past: { readonly all: readonly AnsweredCall[] };
-  private readonly limits: Limits & { timeoutMs: number };
+  private readonly limits: TaskLimits & { timeoutMs: number };
   private readonly onError: (name: string, callId: string, error: unknown) => void;
   /** Inputs of the calls judged in this process, as policies saw them. */
   private readonly judged = new Map<string, PolicyCall['input']>();

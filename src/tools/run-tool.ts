@@ -65,7 +65,7 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
   if (tool?.isClientSide) return handOut(options, call, effect);
   const timeoutMs = tool?.timeoutMs === undefined ? options.timeoutMs : tool.timeoutMs;
   // A tool that limits itself uses no slot: the tools that it runs use their own.
-  const release = timeoutMs === null ? () => undefined : await slots.take(signal);
+  const release = timeoutMs === null ? () => undefined : await slots.takeSlot(signal);
   const limits: ResultLimits = {
     ...options,
     keptId: options.isReadable ? keptResultId(call) : null,

@@ -11,7 +11,7 @@ export class Slots {
   }
 
   /** Acquires a slot and returns a function that frees it. Rejects if `signal` aborts before one is free. */
-  async take(signal: AbortSignal): Promise<() => void> {
+  async takeSlot(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     if (this.free > 0) this.free -= 1;
     else await this.turn(signal);

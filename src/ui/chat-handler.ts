@@ -8,7 +8,7 @@ import { aFunction } from '../input/shapes.ts';
 import { aJournal } from '../journal/given.ts';
 import type { JournaledSession } from '../journal/journal.ts';
 import { randomId } from '../platform/random-id.ts';
-import { answerFor, type Given, givenBy, isResponse, ownCopy } from '../serve/given.ts';
+import { answerFor, type Given, givenBy, isResponse, requestCopy } from '../serve/given.ts';
 import { jsonBody, UnusableBody } from '../serve/json-body.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
@@ -93,7 +93,7 @@ async function answer(chats: Chats, request: Request): Promise<Response> {
   while (path.at(-1) === '') path.pop();
   switch (request.method) {
     case 'POST': {
-      const own = ownCopy(request, chats.options);
+      const own = requestCopy(request, chats.options);
       const [body, given] = await jsonBody(own, [request], () => chats.given(request));
       return chats.post(await readUIRequest(body), given);
     }

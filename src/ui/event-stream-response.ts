@@ -1,5 +1,11 @@
-import { keptOpen } from '../serve/kept-open.ts';
-import { checkFollowed, checkPosition, type Followed, responseOf, type UIStreamOptions } from './ui-message-stream.ts';
+import { withKeepAlive } from '../serve/kept-open.ts';
+import {
+  checkedResponse,
+  checkFollowed,
+  checkPosition,
+  type Followed,
+  type UIStreamOptions,
+} from './ui-message-stream.ts';
 
 /**
  * Returns a session's events as server-sent events, for pages without the AI SDK. `event` is the event's type, `data` is
@@ -28,13 +34,13 @@ export function toEventStreamResponse(
       await events.return?.();
     },
   });
-  return responseOf(() => {
+  return checkedResponse(() => {
     const own = new Headers(headers);
     own.set('content-type', 'text/event-stream');
     own.set('cache-control', 'no-cache');
     // A proxy that buffers would hold the events back.
     own.set('x-accel-buffering', 'no');
-    return new Response(keptOpen(body), { ...init, headers: own });
+    return new Response(withKeepAlive(body), { ...init, headers: own });
   });
 }
 

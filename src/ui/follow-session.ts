@@ -5,7 +5,7 @@ import type { Journal } from '../journal/journal.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { restOf } from '../observe/stream/event-stream.ts';
 import { position } from '../session/commands.ts';
-import { GrowingSession } from '../session/replay/growing-session.ts';
+import { GrowingRecording } from '../session/replay/growing-recording.ts';
 import { checkReading } from '../session/replay/replay-session.ts';
 import type { Followed } from './ui-message-stream.ts';
 
@@ -24,10 +24,10 @@ export async function followSession(journal: Journal, sessionId: string, given: 
   if (suspended !== null && typeof suspended !== 'function')
     throw new PawlError('invalid_options', expected('options.suspended', suspended, 'a function'));
   const { secrets } = checkReading(journal, sessionId, given && options);
-  let first: GrowingSession | null = new GrowingSession(journal, sessionId, secrets);
+  let first: GrowingRecording | null = new GrowingRecording(journal, sessionId, secrets);
   await first.events();
   async function* read(seq: number, signal: AbortSignal): AsyncGenerator<SessionEvent, void> {
-    const session = first ?? new GrowingSession(journal, sessionId, secrets);
+    const session = first ?? new GrowingRecording(journal, sessionId, secrets);
     first = null;
     let next = seq;
     for (let isRead = false; ; isRead = true) {

@@ -10,7 +10,7 @@ export class GrowingReport {
   private nextLength = 0;
 
   /** Returns what there is of the report; undefined if this event adds nothing that can be read. */
-  async take(event: SessionEvent): Promise<Json | undefined> {
+  async takeEvent(event: SessionEvent): Promise<Json | undefined> {
     if (event.path.length > 0) return undefined;
     if (event.type !== 'model.delta' || event.toolName !== finalReportName) return undefined;
     const part = `${event.turn}.${event.attempt}.${event.part}`;

@@ -18,7 +18,7 @@ async function* growing<Report>(session: Session<Report>): AsyncGenerator<DeepPa
   const report = new GrowingReport();
   for await (const event of session.events) {
     const content =
-      event.type === 'report.accepted' && event.path.length === 0 ? event.content : await report.take(event);
+      event.type === 'report.accepted' && event.path.length === 0 ? event.content : await report.takeEvent(event);
     if (content !== undefined) yield content as DeepPartial<Report>;
   }
 }

@@ -28,7 +28,7 @@ export class Pause {
     return [...(root?.calls ?? [])].flatMap(([callId, state]) => (state === 'subAgent' ? [callId] : []));
   }
 
-  take(event: SessionEvent): void {
+  takeEvent(event: SessionEvent): void {
     switch (event.type) {
       case 'session.succeeded':
       case 'session.failed':

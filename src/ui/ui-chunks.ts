@@ -35,11 +35,11 @@ export class UIChunks {
   private slugs: Slug[] = [];
   private status: UIMetadata['status'] = 'running';
 
-  async take(event: SessionEvent): Promise<UIChunk[]> {
+  async takeEvent(event: SessionEvent): Promise<UIChunk[]> {
     if (event.path.length > 0) return this.ofSubAgent(event);
     this.records.fact(event as Fact, event.at);
     this.conversation.fact(event as Fact);
-    const content = await this.report.take(event);
+    const content = await this.report.takeEvent(event);
     const grown: UIChunk[] = content === undefined ? [] : [this.reported({ state: 'partial', content })];
     return [...(await this.own(event)), ...grown];
   }

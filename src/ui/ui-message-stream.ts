@@ -6,7 +6,7 @@ import { expected, PawlError, reasonOf } from '../input/errors.ts';
 import { hasMethods } from '../input/shapes.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { lazily } from '../platform/lazily.ts';
-import { keptOpen } from '../serve/kept-open.ts';
+import { withKeepAlive } from '../serve/kept-open.ts';
 import type { Session } from '../session/session.ts';
 import { type CallReference, waitingOutput } from './call-reference.ts';
 import { Pause } from './pause.ts';
@@ -61,7 +61,7 @@ const streamSchema = lazily(() => z.strictObject(streamShape, anObject));
 const responseSchema = lazily(() => z.looseObject(streamShape, anObject));
 
 /** Returns a response. Throws `invalid_options` for a status or headers that it cannot have. */
-export function responseOf(make: () => Response): Response {
+export function checkedResponse(make: () => Response): Response {
   try {
     return make();
   } catch (error) {
@@ -91,9 +91,9 @@ export function toUIMessageStreamResponse<Report>(
   const { from, decided, ...init } = options;
   const position = { ...(from !== undefined && { from }), ...(decided !== undefined && { decided }) };
   const stream = toUIMessageStream(session, position);
-  return responseOf(() => {
+  return checkedResponse(() => {
     const response = createUIMessageStreamResponse({ ...init, stream });
-    return response.body === null ? response : new Response(keptOpen(response.body), response);
+    return response.body === null ? response : new Response(withKeepAlive(response.body), response);
   });
 }
 
@@ -126,9 +126,9 @@ async function* chunksOf(
     const { value: event, done } = await next;
     if (done === true) break;
     last = event;
-    pause.take(event);
+    pause.takeEvent(event);
     if (event.seq > from) yield* begin(event);
-    const chunks = await ui.take(event);
+    const chunks = await ui.takeEvent(event);
     if (event.seq <= from) continue;
     // What a page that leaves now has to the end. The SDK's client reads nothing after an error.
     const metadata: UIChunk = { type: 'message-metadata', messageMetadata: ui.metadata(event) };

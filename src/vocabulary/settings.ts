@@ -1,6 +1,6 @@
 import type { JSONObject } from '@ai-sdk/provider';
 import { z } from 'zod';
-import { count, flag, headersOf, oneOf, text, texts } from '../input/shapes.ts';
+import { count, flag, headersShape, oneOf, text, texts } from '../input/shapes.ts';
 
 /** Passed to every request. `promptCaching` and `streaming` are Pawl's, the rest the AI SDK's. */
 export const settingsSchema = z.strictObject({
@@ -19,7 +19,7 @@ export const settingsSchema = z.strictObject({
       z.custom<JSONObject>((value) => typeof value === 'object' && value !== null, { error: 'an object' }),
     )
     .optional(),
-  headers: headersOf(text.optional()).optional(),
+  headers: headersShape(text.optional()).optional(),
   /** `auto` sets cache marks for providers that need them (N-3); default: `auto`. */
   promptCaching: oneOf('auto', 'off').optional(),
   /** false requests full responses, for models and gateways that can't stream; default: true. */

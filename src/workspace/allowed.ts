@@ -5,7 +5,7 @@ const shellSigns = /[;&|<>$`(){}[\]*?~!#\n\r\\]/;
  * Splits a command into words, respecting quotes. Returns null if the command needs a shell, for example for a pipe, a
  * variable or a redirection.
  */
-export function wordsOf(command: string): string[] | null {
+export function shellWords(command: string): string[] | null {
   const words: string[] = [];
   const pattern = /[ \t]*(?:"([^"$`\\]*)"|'([^']*)'|([^\s"']+))(?=\s|$)/y;
   const text = command.trim();
@@ -24,10 +24,10 @@ export function wordsOf(command: string): string[] | null {
  */
 export function allows(pattern: string, command: string): boolean {
   if (pattern.trim() === '*') return true;
-  const words = wordsOf(command);
+  const words = shellWords(command);
   if (words === null) return false;
   const [, start = '', end] = /^(.*?)((?::|\s+)\*)?$/s.exec(pattern.trim()) ?? [];
   const isOpen = end !== undefined;
-  const fixed = wordsOf(start) ?? start.split(/\s+/);
+  const fixed = shellWords(start) ?? start.split(/\s+/);
   return fixed.every((word, index) => word === words[index]) && (isOpen || words.length === fixed.length);
 }

@@ -3,7 +3,7 @@ import { dirname, join, relative, sep } from 'node:path';
 import { z } from 'zod';
 import { check } from '../input/check.ts';
 import { isOpenDatabase } from '../journal/open-databases.ts';
-import { oneAtATime } from '../platform/one-at-a-time.ts';
+import { oneAtATime } from '../platform/promises.ts';
 import { ToolError } from '../vocabulary/tool-error.ts';
 import { globMatcher, isGlob, mostAlternatives } from './globs.ts';
 import { inside, placeInside } from './inside.ts';

@@ -8,7 +8,7 @@ import { messageOf } from '../input/errors.ts';
 import { longestMs, milliseconds } from '../input/shapes.ts';
 import { endGroup, signalGroup, startGroup } from '../platform/node-only/process-groups.ts';
 import { ToolError } from '../vocabulary/tool-error.ts';
-import { allows, wordsOf } from './allowed.ts';
+import { allows, shellWords } from './allowed.ts';
 import { onlyByDotGit } from './repositories.ts';
 
 export type ShellToolOptions = {
@@ -53,7 +53,7 @@ export function shellTool(options: ShellToolOptions) {
     inputSchema: z.object({ command: z.string().min(1).max(10_000) }),
     needsApproval: ({ command }: { command: string }) => !allow.some((pattern) => allows(pattern, command)),
     execute: ({ command }: { command: string }, { abortSignal }: { abortSignal?: AbortSignal } = {}) => {
-      const words = wordsOf(command);
+      const words = shellWords(command);
       const isProgram = words !== null && !builtIns.has(words[0] ?? '');
       const [file = '', ...args] = isProgram ? words : [shell, shellFlag, command];
       return run(file, args, { cwd, env: onlyByDotGit({ ...harmless(), ...env }), timeoutMs, signal: abortSignal });

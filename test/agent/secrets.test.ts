@@ -127,10 +127,12 @@ describe('S-5: secrets', () => {
       fc.property(fc.array(piece), (pieces) => {
         const cleaner = new DeltaSecrets(secrets);
         const shown = ['', ''];
-        const take = (delta: Extract<SessionEvent, { type: 'model.delta' }> | ReturnType<DeltaSecrets['take']>) => {
+        const take = (
+          delta: Extract<SessionEvent, { type: 'model.delta' }> | ReturnType<DeltaSecrets['takeDelta']>,
+        ) => {
           if (delta !== null) shown[delta.part] += delta.delta;
         };
-        for (const one of pieces) take(cleaner.take(deltaOf(one.delta, one.part)));
+        for (const one of pieces) take(cleaner.takeDelta(deltaOf(one.delta, one.part)));
         for (const rest of cleaner.rest()) take(rest);
         for (const part of [0, 1]) {
           const whole = pieces.flatMap((one) => (one.part === part ? [one.delta] : [])).join('');
@@ -144,11 +146,11 @@ describe('S-5: secrets', () => {
 
   it('what is held back of a part comes at its end, and that of another part stays', () => {
     const cleaner = new DeltaSecrets(['abcdef']);
-    expect(cleaner.take(deltaOf('x abc', 0))?.delta).toBe('x ');
-    expect(cleaner.take(deltaOf('ab', 1))).toBeNull();
+    expect(cleaner.takeDelta(deltaOf('x abc', 0))?.delta).toBe('x ');
+    expect(cleaner.takeDelta(deltaOf('ab', 1))).toBeNull();
     expect(cleaner.endOf(0)).toEqual(deltaOf('abc', 0));
     expect(cleaner.endOf(0)).toBeNull();
-    expect(cleaner.take(deltaOf('cdef!', 1))).toEqual(deltaOf('[redacted]!', 1));
+    expect(cleaner.takeDelta(deltaOf('cdef!', 1))).toEqual(deltaOf('[redacted]!', 1));
     expect(cleaner.rest()).toEqual([]);
   });
 
@@ -161,7 +163,7 @@ describe('S-5: secrets', () => {
     ['an end that is shorter than what was held', ['abc', 'ab'], [null, 'abc'], 'ab'],
   ] as [string, string[], (string | null)[], string][])('held back is %s', (_, given, shown, rest) => {
     const cleaner = new DeltaSecrets(['abcd', 'cdzz', 'efg']);
-    expect(given.map((delta) => cleaner.take(deltaOf(delta))?.delta ?? null)).toEqual(shown);
+    expect(given.map((delta) => cleaner.takeDelta(deltaOf(delta))?.delta ?? null)).toEqual(shown);
     expect(cleaner.rest().map(({ delta }) => delta)).toEqual(rest === '' ? [] : [rest]);
     expect(cleaner.rest()).toEqual([]);
   });
@@ -177,14 +179,14 @@ describe('S-5: secrets', () => {
         const cleaner = new DeltaSecrets(secrets);
         let shown = '';
         for (let at = 0; at < whole.length; at += length)
-          shown += cleaner.take({ ...deltaOf(whole.slice(at, at + length)), kind: 'tool-input' })?.delta ?? '';
+          shown += cleaner.takeDelta({ ...deltaOf(whole.slice(at, at + length)), kind: 'tool-input' })?.delta ?? '';
         for (const rest of cleaner.rest()) shown += rest.delta;
         expect(shown).toBe(whole.replace(form, '[redacted]'));
       }
     }
     // Text is no JSON.
     const cleaner = new DeltaSecrets(['a/b']);
-    expect(cleaner.take(deltaOf('a\\/b'))?.delta).toBe('a\\/b');
+    expect(cleaner.takeDelta(deltaOf('a\\/b'))?.delta).toBe('a\\/b');
   });
 
   it('a broken escape in the input of a call hides no secret, and neither does a backslash of its own', () => {
@@ -193,7 +195,7 @@ describe('S-5: secrets', () => {
       const cleaner = new DeltaSecrets(secrets);
       let shown = '';
       for (let at = 0; at < whole.length; at += length)
-        shown += cleaner.take({ ...deltaOf(whole.slice(at, at + length)), kind: 'tool-input' })?.delta ?? '';
+        shown += cleaner.takeDelta({ ...deltaOf(whole.slice(at, at + length)), kind: 'tool-input' })?.delta ?? '';
       return [shown, ...cleaner.rest().map(({ delta }) => delta)].join('');
     };
     for (const [whole, shown] of [
@@ -216,7 +218,7 @@ describe('S-5: secrets', () => {
       let shown = '';
       for (let at = 0; at < whole.length; at += length) {
         const delta = whole.slice(at, at + length);
-        shown += cleaner.take(deltaOf(delta))?.delta ?? '';
+        shown += cleaner.takeDelta(deltaOf(delta))?.delta ?? '';
       }
       for (const rest of cleaner.rest()) shown += rest.delta;
       expect(shown).toBe('one [redacted] two [redacted]');

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { readAgentFile } from '../../src/cli/agent-file.ts';
-import { bounded } from '../../src/cli/run.ts';
+import { withBound } from '../../src/cli/run.ts';
 import { defineAgent } from '../../src/index.ts';
 import { AgentProject, claude, namesOf } from '../support/agent-project.ts';
 
@@ -88,7 +88,7 @@ describe('what an agent file of Claude Code says', () => {
 
   it('limits that are no object are refused with the rest, whatever the flags say', () => {
     for (const flags of [{}, { maxTurns: 3 }]) {
-      const definition = bounded({ name: 'one', models: [], limits: 5 as never }, flags as never);
+      const definition = withBound({ name: 'one', models: [], limits: 5 as never }, flags as never);
       expect(() => defineAgent(definition)).toThrow('`limits` must be an object; got 5.');
     }
   });

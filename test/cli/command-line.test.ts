@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import {
   commands,
   commandTable,
-  exitCodeOf,
+  commandUsage,
   generalUsage,
   isCommand,
   readFlags,
+  sessionExitCode,
   UsageError,
-  usageOf,
 } from '../../src/cli/command-line.ts';
 import { errorOf } from '../support/temporary.ts';
 
@@ -90,7 +90,7 @@ describe('the command line', () => {
     ['aborted', 130],
     ['suspended', 75],
   ] as const)('a session that %s has the exit code %i', (status, code) => {
-    expect(exitCodeOf({ status })).toBe(code);
+    expect(sessionExitCode({ status })).toBe(code);
   });
 
   it('the general usage has a line for each command, as wide as a terminal at most', () => {
@@ -101,7 +101,7 @@ describe('the command line', () => {
   });
 
   it('the usage of a command has the flags that it takes, and only those', () => {
-    expect(usageOf('fork')).toBe(`Usage: pawl fork --at turn-N ID
+    expect(commandUsage('fork')).toBe(`Usage: pawl fork --at turn-N ID
 
 Start a new session from a turn of another.
 
@@ -109,10 +109,12 @@ Options:
   --journal FILE         the journal to write or read (reads pawl.db by default)
   --at turn-N            where the new session leaves the old one
 `);
-    expect(usageOf('init')).toBe('Usage: pawl init [DIRECTORY]\n\nWrite an agent, a tool and a test to begin with.\n');
-    expect(usageOf('run')).toContain('\n  -o, --output FILE      write the report');
+    expect(commandUsage('init')).toBe(
+      'Usage: pawl init [DIRECTORY]\n\nWrite an agent, a tool and a test to begin with.\n',
+    );
+    expect(commandUsage('run')).toContain('\n  -o, --output FILE      write the report');
     for (const command of commands)
-      for (const line of usageOf(command).split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+      for (const line of commandUsage(command).split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 
   it('knows its commands', () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
-import { commands, commandTable, generalUsage, usageOf } from '../../src/cli/command-line.ts';
+import { commands, commandTable, commandUsage, generalUsage } from '../../src/cli/command-line.ts';
 import { summary } from '../../src/cli/terminal/counters.ts';
 import { StreamedText } from '../../src/cli/terminal/streamed-text.ts';
 import { clip, wrapped } from '../../src/cli/terminal/text.ts';
@@ -19,7 +19,7 @@ const on = (url: string) => ['--base-url', url, '--model', 'm'];
 
 describe('the help', () => {
   it.each([...commands])('of pawl %s fits a screen', async (command) => {
-    const lines = usageOf(command).trimEnd().split('\n');
+    const lines = commandUsage(command).trimEnd().split('\n');
     expect(lines.length).toBeLessThanOrEqual(24);
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
     expect(lines[0]).toBe(`Usage: pawl ${command} ${commandTable[command].args}`);
@@ -31,7 +31,7 @@ describe('the help', () => {
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
     for (const command of commands) expect(generalUsage()).toContain(`  ${command} `);
     const [asked, named] = await Promise.all([pawl(['run', '--help']), pawl(['help', 'run'])]);
-    expect([asked.code, asked.stdout, named.stdout]).toEqual([0, usageOf('run'), usageOf('run')]);
+    expect([asked.code, asked.stdout, named.stdout]).toEqual([0, commandUsage('run'), commandUsage('run')]);
   });
 });
 
@@ -129,7 +129,7 @@ describe('texts for a terminal', () => {
   it('that stream are the same lines as the whole', () => {
     const text = 'A first line that is long enough to be wrapped.\n\n- and an item that is wrapped, too\nend';
     const streamed = new StreamedText();
-    const lines = [...text].flatMap((letter) => streamed.take(letter, 16));
+    const lines = [...text].flatMap((letter) => streamed.takeDelta(letter, 16));
     expect([...lines, streamed.end()]).toEqual(wrapped(text, 16));
     expect(streamed.end()).toBeNull();
   });
@@ -147,7 +147,7 @@ describe('texts for a terminal', () => {
     ]) {
       const streamed = new StreamedText();
       const units = Array.from({ length: text.length }, (_, index) => text.charAt(index));
-      const lines = units.flatMap((unit) => streamed.take(unit, 10));
+      const lines = units.flatMap((unit) => streamed.takeDelta(unit, 10));
       expect([...lines, streamed.end()]).toEqual(wrapped(text, 10));
     }
   });

@@ -38,7 +38,7 @@ describe('the two rooms', () => {
       marked: /^src\/workflow\/run\/documents\/html-report\.ts$/,
       pg: /^src\/journal\/postgres\/server\.ts$/,
       xstate:
-        /^src\/(host\/(run-machine|hearing)\.ts|session\/(wiring\/session-machine|options|replay\/recorded-player)\.ts|inspect\/|workflow\/run\/run-workflow\.ts)/,
+        /^src\/(host\/(run-machine|hearing)\.ts|session\/(wiring\/session-machine|options|replay\/offline-player)\.ts|inspect\/|workflow\/run\/run-workflow\.ts)/,
       '@hono': /^src\/openai\/node-server\.ts$/,
       '@opentelemetry': /^src\/otel\//,
       preact: /^src\/inspect\/page\//,

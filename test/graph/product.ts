@@ -172,7 +172,7 @@ class Run {
     const actor = inspected.actorRef as AnyActorRef;
     if (inspected.type === '@xstate.actor')
       actor.on('*', (emitted: Fact | HostEvent) => {
-        if (emitted.type === 'effect.requested' || emitted.type === 'effect.cancelled') this.host.take(emitted);
+        if (emitted.type === 'effect.requested' || emitted.type === 'effect.cancelled') this.host.takeRequest(emitted);
         else this.keeper.fact(emitted);
       });
     if (inspected.type !== '@xstate.snapshot' || !('value' in inspected.snapshot)) return;

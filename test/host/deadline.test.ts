@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { inTime, isPromiseLike, unlessAborted, waitOut, within } from '../../src/host/deadline.ts';
+import { inTime, unlessAborted, waitOut, within } from '../../src/host/deadline.ts';
+import { isPromiseLike } from '../../src/platform/promises.ts';
 import { manualClock } from '../../src/testing/index.ts';
 
 const forever = () => new Promise<never>(() => {});

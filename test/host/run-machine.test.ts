@@ -52,7 +52,7 @@ function running({
     abortCommand: (reason) => ({ type: 'abort', reason }),
     inspect: undefined,
     owner: {
-      take: ({ type }) => void told.push(['take', type]),
+      takeFact: ({ type }) => void told.push(['take', type]),
       delivering: (delivery) => void told.push(['delivering', delivery]),
       tooLate: ({ type }) => void told.push(['tooLate', type]),
       late: (key) => void told.push(['late', key]),

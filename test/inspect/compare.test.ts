@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Fact } from '../../machines/index.ts';
 import { defineAgent, runSession } from '../../src/index.ts';
-import { Recorded } from '../../src/inspect/recorded/recorded.ts';
-import { Replayer } from '../../src/inspect/recorded/replayer.ts';
+import { MicrostepReplay } from '../../src/inspect/recorded/microstep-replay.ts';
 import { Rows } from '../../src/inspect/recorded/rows.ts';
+import { ShownRecording } from '../../src/inspect/recorded/shown-recording.ts';
 import { compare } from '../../src/inspect/study/compare.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { manualClock, type RehearsedReply, rehearsalModel } from '../../src/testing/index.ts';
@@ -11,13 +11,13 @@ import { report } from '../support/session.ts';
 
 const busy = { throws: Object.assign(new Error('busy'), { statusCode: 503 }) };
 
-async function recordedOf(replies: RehearsedReply[], prompt = 'Go.', name = 'one'): Promise<Recorded> {
+async function recordedOf(replies: RehearsedReply[], prompt = 'Go.', name = 'one'): Promise<ShownRecording> {
   const journal = new MemoryJournal();
   const agent = defineAgent({ name, models: [rehearsalModel(replies)] });
   const random = () => 0.5;
   await runSession(agent, { prompt, journal, sessionId: 's', logger: false, clock: manualClock(), random });
-  const recorded = new Recorded();
-  recorded.take(new Replayer().play(JSON.parse(JSON.stringify(await journal.read('s')))));
+  const recorded = new ShownRecording();
+  recorded.takePart(new MicrostepReplay().play(JSON.parse(JSON.stringify(await journal.read('s')))));
   return recorded;
 }
 
@@ -69,8 +69,8 @@ describe('S-8: two sessions compared', () => {
       const agent = defineAgent({ name: 'lead', models, agents: { helper } });
       const [clock, random] = [manualClock(), () => 0.5];
       await runSession(agent, { prompt: 'Go.', journal, sessionId: 's', logger: false, clock, random });
-      const recorded = new Recorded();
-      recorded.take(new Replayer().play(JSON.parse(JSON.stringify(await journal.read('s')))));
+      const recorded = new ShownRecording();
+      recorded.takePart(new MicrostepReplay().play(JSON.parse(JSON.stringify(await journal.read('s')))));
       return recorded;
     };
     const [one, same, other] = [await withHelper({}), await withHelper({}), await withHelper({ text: 'only text' })];
@@ -99,7 +99,8 @@ it('S-8: an abort ends a wait in the list', () => {
     { type: 'turn.aborted', turn: 1, attempts: 1 },
     { type: 'session.aborted', turns: 1, failure },
   ];
-  for (const [index, fact] of facts.entries()) rows.take({ scope: '', at: index, entry: index, fact }, index + 1);
+  for (const [index, fact] of facts.entries())
+    rows.takeObservation({ scope: '', at: index, entry: index, fact }, index + 1);
   expect(rows.byId.filter(({ ended }) => ended === null)).toEqual([]);
 });
 

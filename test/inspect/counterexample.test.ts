@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { defineAgent, runSession } from '../../src/index.ts';
-import { Replayer } from '../../src/inspect/recorded/replayer.ts';
+import { MicrostepReplay } from '../../src/inspect/recorded/microstep-replay.ts';
 import { readTape } from '../../src/journal/tape.ts';
 import { assertInvariants, recorded, rehearsalModel } from '../../src/testing/index.ts';
 import { blockIn, hasBrowser, launch, openFile } from '../support/pages.ts';
@@ -38,18 +38,18 @@ describe('S-8 B-2: a test that fails keeps its session', () => {
     expect(message).toContain('requests (4) <= maxTurns x maxRetries (3)');
     expect(message).toContain(`Session saved to ${file}. At step `);
     const html = readFileSync(file, 'utf8');
-    const { frames, requests, told: facts } = new Replayer().play(readTape(blockIn(html, 'tape')));
+    const { microsteps, requests, told: facts } = new MicrostepReplay().play(readTape(blockIn(html, 'tape')));
     expect(requests).toHaveLength(4);
     const step = Number(/data-step="(\d+)"/.exec(html)?.[1]);
     expect(message).toContain(`At step ${step + 1}: requests (4) <= maxTurns x maxRetries (3).`);
     const startedBy = (one: number) =>
-      facts.slice(0, frames[one]?.facts).filter((fact) => 'fact' in fact && fact.fact.type === 'attempt.started')
+      facts.slice(0, microsteps[one]?.facts).filter((fact) => 'fact' in fact && fact.fact.type === 'attempt.started')
         .length;
     expect([startedBy(step - 1), startedBy(step)]).toEqual([3, 4]);
     if (!hasBrowser) return;
     const browser = await launch();
     const { page, misdeeds } = await openFile(browser, html);
-    expect(await page.locator('.when').innerText()).toContain(`step ${step + 1} of ${frames.length}`);
+    expect(await page.locator('.when').innerText()).toContain(`step ${step + 1} of ${microsteps.length}`);
     expect(await page.locator('.gaugetext').innerText()).toBe('requests 4 of 12');
     expect(misdeeds).toEqual([]);
     await browser.close();

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Fact, Message } from '../../machines/index.ts';
-import type { Recorded } from '../../src/inspect/recorded/recorded.ts';
-import type { Part, ShownRequest } from '../../src/inspect/recorded/recorded-data.ts';
+import type { RecordingPart, ShownRequest } from '../../src/inspect/recorded/recording-data.ts';
 import type { Row } from '../../src/inspect/recorded/row-list.ts';
+import type { ShownRecording } from '../../src/inspect/recorded/shown-recording.ts';
 import { compare } from '../../src/inspect/study/compare.ts';
-import { exchangeAt, inputOf } from '../../src/inspect/study/exchange.ts';
+import { callInput, exchangeAt } from '../../src/inspect/study/exchange.ts';
 import { changed, handMade, headOf } from '../support/hand-made.ts';
 
 const begun: Fact = { type: 'session.started', maxTurns: 4, maxRetries: 3, targets: ['a'] };
@@ -29,10 +29,10 @@ const result = (toolCallId: string) =>
   ({ role: 'tool', content: [{ type: 'tool-result', toolCallId }] }) as unknown as Message;
 const request = (turn: number, attempt: number, messages: number, own: Partial<ShownRequest> = {}) =>
   ({ scope: '', turn, attempt, messages, tools: 0, omitted: [], ...own }) as ShownRequest;
-const tools = (...names: string[]) => names.map((name) => ({ name })) as unknown as Part['tools'][number];
+const tools = (...names: string[]) => names.map((name) => ({ name })) as unknown as RecordingPart['tools'][number];
 
 describe('S-8: the exchange at a moment', () => {
-  const exchange = (facts: Fact[], own: Partial<Part> = {}, told = facts.length) =>
+  const exchange = (facts: Fact[], own: Partial<RecordingPart> = {}, told = facts.length) =>
     exchangeAt(handMade([], facts, own), { told, scope: '' });
 
   it('is none before the first request, nor with the requests of a sub-agent', () => {
@@ -120,7 +120,7 @@ describe('S-8: the exchange at a moment', () => {
     const facts = [started(1), replied(1, 1, 'c1'), started(1, 2), replied(1, 2, 'c2')];
     const recorded = handMade([], [...facts, { scope: 'c9', fact: replied(1, 1, 'c3') }]);
     const of = (turn: number, attempt: number, callId: string, scope = '') =>
-      inputOf(recorded, { scope, turn, attempt, callId } as Row);
+      callInput(recorded, { scope, turn, attempt, callId } as Row);
     expect([of(1, 1, 'c1'), of(1, 2, 'c2'), of(1, 1, 'c3', 'c9')]).toEqual(['{"q":1}', '{"q":1}', '{"q":1}']);
     expect([of(1, 1, 'c2'), of(1, 2, 'c1'), of(2, 1, 'c1'), of(1, 1, 'c3')]).toEqual([null, null, null, null]);
   });
@@ -230,7 +230,7 @@ describe('S-8: two recordings side by side', () => {
           after,
         ],
       );
-    const isSame = (one: Recorded, other: Recorded) => compare(one, other).attempts[0]?.isSame;
+    const isSame = (one: ShownRecording, other: ShownRecording) => compare(one, other).attempts[0]?.isSame;
     expect(isSame(attempt('a', begun), attempt('b', { type: 'session.stopping' }, 2))).toBe(true);
     expect(isSame(attempt('a', begun), attempt('x', begun))).toBe(false);
   });

@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, runSession } from '../../src/index.ts';
 import { arrowName, guardName, guardText } from '../../src/inspect/recorded/arrow-names.ts';
-import type { Part } from '../../src/inspect/recorded/recorded-data.ts';
-import { partEnd, Replayer } from '../../src/inspect/recorded/replayer.ts';
+import { MicrostepReplay, partEnd } from '../../src/inspect/recorded/microstep-replay.ts';
+import type { RecordingPart } from '../../src/inspect/recorded/recording-data.ts';
 import type { JournalEntry } from '../../src/journal/journal.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { manualClock, type RehearsedReply, rehearsalModel } from '../../src/testing/index.ts';
@@ -21,16 +21,16 @@ async function entriesOf(replies: RehearsedReply[], tools = {}): Promise<Journal
 }
 
 describe('S-8: the steps of a recorded session', () => {
-  let replayer: Replayer;
-  let part: Part;
+  let replayer: MicrostepReplay;
+  let part: RecordingPart;
   beforeEach(async () => {
-    replayer = new Replayer();
+    replayer = new MicrostepReplay();
     part = replayer.play(await entriesOf([report()]));
   });
 
   it('each names its machine, its arrows, and the entry and the facts that it comes after', () => {
     expect(
-      part.frames.map(({ entry, facts, machine, states, arrows }) =>
+      part.microsteps.map(({ entry, facts, machine, states, arrows }) =>
         [entry, facts, machine, states.at(-1), ...arrows].join(' '),
       ),
     ).toEqual([
@@ -50,18 +50,18 @@ describe('S-8: the steps of a recorded session', () => {
   });
 
   it('each has the path of its actor, and whether it begins or ends it', () => {
-    expect(part.frames.flatMap(({ actor, isStart }, at) => (isStart ? [[at, actor]] : []))).toEqual([
+    expect(part.microsteps.flatMap(({ actor, isStart }, at) => (isStart ? [[at, actor]] : []))).toEqual([
       [0, ''],
       [2, 'turn'],
       [4, 'turn/attempt'],
     ]);
-    expect(part.frames.flatMap(({ isActive }, at) => (isActive ? [] : [at]))).toEqual([7, 8, 11]);
-    expect(part.frames.every(({ scope }) => scope === '')).toBe(true);
+    expect(part.microsteps.flatMap(({ isActive }, at) => (isActive ? [] : [at]))).toEqual([7, 8, 11]);
+    expect(part.microsteps.every(({ scope }) => scope === '')).toBe(true);
   });
 
   it('holds the context of its machine after it, and the number of its entry', () => {
     const { log } = replayer;
-    expect(part.frames.map((_, at) => log.entryOf(at))).toEqual(part.frames.map(({ entry }) => entry));
+    expect(part.microsteps.map((_, at) => log.entryOf(at))).toEqual(part.microsteps.map(({ entry }) => entry));
     expect(log.entryOf(99)).toBe(0);
     expect(log.contextAt(5)).toHaveProperty('attempt', 1);
     expect(log.contextAt(99)).toBeUndefined();
@@ -87,10 +87,10 @@ describe('S-8: what a page is told of a recorded session', () => {
     report(),
   ];
   let entries: JournalEntry[];
-  let part: Part;
+  let part: RecordingPart;
   beforeEach(async () => {
     entries = await entriesOf(replies, { read });
-    part = new Replayer().play(entries);
+    part = new MicrostepReplay().play(entries);
   });
 
   it('its head, its entries and its facts, with the entries that they came with', () => {
@@ -137,8 +137,8 @@ describe('S-8: what a page is told of a recorded session', () => {
   });
 
   it('in parts, each part has what is new in it', () => {
-    const replayer = new Replayer();
-    const parts: Part[] = [];
+    const replayer = new MicrostepReplay();
+    const parts: RecordingPart[] = [];
     for (let from = 0; from < entries.length; ) {
       const end = partEnd(entries, from, 1);
       parts.push(replayer.play(entries.slice(from, end)));

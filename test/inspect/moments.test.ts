@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Fact } from '../../machines/index.ts';
-import { emptyPart, type ShownRequest } from '../../src/inspect/recorded/recorded-data.ts';
+import { emptyRecordingPart, type ShownRequest } from '../../src/inspect/recorded/recording-data.ts';
 import { failureFrom, stepFrom, type Unit } from '../../src/inspect/study/steps.ts';
 import { changed, handMade, headOf } from '../support/hand-made.ts';
 
@@ -93,7 +93,7 @@ describe('S-8: a moment of a recorded session', () => {
 
   it('facts after the last step belong to it, in whatever part they come', () => {
     const grown = handMade([{ facts: 1 }], [begun, turn(1)]);
-    expect(grown.frames[0]?.facts).toBe(2);
+    expect(grown.microsteps[0]?.facts).toBe(2);
   });
 
   it('the facts before it, the latest first, of one session', () => {
@@ -118,7 +118,7 @@ describe('S-8: a moment of a recorded session', () => {
     const said = (text: string) => ({ role: 'user' as const, content: [{ type: 'text' as const, text }] });
     const recordedTwice = handMade([], [], { messages: [{ scope: '', from: 0, messages: [said('a'), said('b')] }] });
     const part = { messages: [{ scope: '', from: 1, messages: [said('c'), said('d')] }] };
-    recordedTwice.take({ ...emptyPart(), ...part });
+    recordedTwice.takePart({ ...emptyRecordingPart(), ...part });
     const of = (messages: number, scope = '') => recordedTwice.messagesOf({ scope, messages } as ShownRequest);
     expect(of(3)).toEqual([said('a'), said('c'), said('d')]);
     expect(of(2)).toEqual([said('a'), said('c')]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { cleanRow, soFar } from '../../src/inspect/live/clean.ts';
 import { readQuery } from '../../src/inspect/live/query.ts';
 import { CountLog } from '../../src/inspect/recorded/counts.ts';
-import { valueAt } from '../../src/inspect/study/series.ts';
+import { seriesValue } from '../../src/inspect/study/series.ts';
 import { errorOf } from '../support/temporary.ts';
 
 const fields = { agent: [], slug: [], status: [], target: [], tool: [] };
@@ -83,7 +83,7 @@ describe('the numbers of a session over time', () => {
   const logOf = (count: number) => {
     const log = new CountLog();
     for (let told = 1; told <= count; told += 1) {
-      log.take({ scope: '', told, path: told % 2 === 0 ? 'turns' : 'attempts', value: told });
+      log.takeChange({ scope: '', told, path: told % 2 === 0 ? 'turns' : 'attempts', value: told });
     }
     return log;
   };
@@ -117,6 +117,14 @@ describe('the numbers of a session over time', () => {
       [3, null],
       [5, 30],
     ] as [number, number | null][];
-    expect([0, 1, 2, 3, 4, 5, 9].map((frame) => valueAt(series, frame))).toEqual([null, 10, 10, null, null, 30, 30]);
+    expect([0, 1, 2, 3, 4, 5, 9].map((frame) => seriesValue(series, frame))).toEqual([
+      null,
+      10,
+      10,
+      null,
+      null,
+      30,
+      30,
+    ]);
   });
 });

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Counters, Fact } from '../../machines/index.ts';
-import { flat } from '../../src/inspect/recorded/counts.ts';
-import { Recorded } from '../../src/inspect/recorded/recorded.ts';
-import { partEnd, Replayer } from '../../src/inspect/recorded/replayer.ts';
+import { counterValues } from '../../src/inspect/recorded/counts.ts';
+import { MicrostepReplay, partEnd } from '../../src/inspect/recorded/microstep-replay.ts';
+import { ShownRecording } from '../../src/inspect/recorded/shown-recording.ts';
 import { gaugeAt } from '../../src/inspect/study/gauge.ts';
 import type { JournalEntry } from '../../src/journal/journal.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
@@ -15,19 +15,19 @@ import { run } from '../support/session.ts';
 const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value));
 
 /** Shows a session as a page does: from its entries alone, in parts of at most so many. */
-function recordedOf(entries: readonly JournalEntry[], most = Number.POSITIVE_INFINITY): Recorded {
-  const recorded = new Recorded();
-  const replayer = new Replayer();
+function recordedOf(entries: readonly JournalEntry[], most = Number.POSITIVE_INFINITY): ShownRecording {
+  const recorded = new ShownRecording();
+  const replayer = new MicrostepReplay();
   const tape = plain(entries);
   for (let from = 0; from < tape.length; ) {
     const end = partEnd(tape, from, Math.min(most, tape.length));
-    recorded.take(plain(replayer.play(tape.slice(from, end))));
+    recorded.takePart(plain(replayer.play(tape.slice(from, end))));
     from = end;
   }
   return recorded;
 }
 
-const factsIn = ({ told }: Recorded, scope = ''): Fact[] =>
+const factsIn = ({ told }: ShownRecording, scope = ''): Fact[] =>
   told.flatMap((one) => (one.scope === scope && 'fact' in one ? [one.fact] : []));
 
 describe('D-3: a page computes a session by running its machines over the entries', () => {
@@ -52,18 +52,18 @@ describe('D-3: a page computes a session by running its machines over the entrie
         const numbers = recorded.told.flatMap((one, index) => ('fact' in one ? [index + 1] : []));
         for (const [back, counters] of live.reverse().entries()) {
           const now = recorded.countersAt(numbers.at(-1 - back) ?? 0);
-          for (const [path, value] of flat(counters))
+          for (const [path, value] of counterValues(counters))
             expect([path, now.has(path) ? now.get(path) : 0]).toEqual([path, value]);
         }
         const { maxTurns, maxRetries } = agent.limits;
-        for (const [index, { facts }] of recorded.frames.entries()) {
+        for (const [index, { facts }] of recorded.microsteps.entries()) {
           const gauge = gaugeAt(recorded, facts);
           expect(gauge.requests).toBe(recorded.countersAt(facts).get('requests') ?? 0);
           expect([gauge.bound, gauge.boxes.length]).toEqual([maxTurns * maxRetries, maxTurns * maxRetries]);
           expect(recorded.at(index).told).toBe(facts);
         }
-        expect(recorded.frames.at(-1)?.facts).toBe(recorded.told.length);
-        expect(recorded.frames.at(-1)?.states).toContain(`session.${result.status}`);
+        expect(recorded.microsteps.at(-1)?.facts).toBe(recorded.told.length);
+        expect(recorded.microsteps.at(-1)?.states).toContain(`session.${result.status}`);
       }),
       { numRuns: 60 },
     );
@@ -74,14 +74,14 @@ describe('D-3: a page computes a session by running its machines over the entrie
     const whole = recordedOf(entries);
     for (const most of [1, 2, 7]) {
       const parted = recordedOf(entries, most);
-      expect(parted.frames.map(({ facts: _, ...frame }) => frame)).toEqual(
-        whole.frames.map(({ facts: _, ...frame }) => frame),
+      expect(parted.microsteps.map(({ facts: _, ...frame }) => frame)).toEqual(
+        whole.microsteps.map(({ facts: _, ...frame }) => frame),
       );
       expect(parted.told).toEqual(whole.told);
       expect(parted.requests).toEqual(whole.requests);
       expect(parted.rows.root).toEqual(whole.rows.root);
     }
-    expect(new Set(whole.frames.map(({ scope }) => scope)).size).toBe(2);
+    expect(new Set(whole.microsteps.map(({ scope }) => scope)).size).toBe(2);
   });
 
   it('a tampered tape is reported at its first wrong fact', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defineAgent, runSession } from '../../src/index.ts';
-import { RunReplayer } from '../../src/inspect/recorded/run-replayer.ts';
+import { RunMicrostepReplay } from '../../src/inspect/recorded/run-microstep-replay.ts';
 import { Redactor } from '../../src/inspect/tape/redacted.ts';
 import type { JournalEntry } from '../../src/journal/journal.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
@@ -14,7 +14,8 @@ const without = (entries: readonly JournalEntry[], text = secret) =>
 /** The entries without what is recomputed from them. */
 const digestsAside = (entries: readonly JournalEntry[]) =>
   entries.map((entry) => (entry.type === 'stepped' ? { ...entry, digest: '' } : entry));
-const redacted = (entries: readonly JournalEntry[], ...secrets: string[]) => new Redactor(() => secrets).take(entries);
+const redacted = (entries: readonly JournalEntry[], ...secrets: string[]) =>
+  new Redactor(() => secrets).takeEntries(entries);
 
 describe('S-5 S-8: the journal of a workflow run without its secrets', () => {
   it('differs in its secrets alone, and replays to the end', async () => {
@@ -23,17 +24,17 @@ describe('S-5 S-8: the journal of a workflow run without its secrets', () => {
     expect(digestsAside(clean)).toEqual(digestsAside(without(entries)));
     expect(JSON.stringify(clean)).not.toContain(secret);
     expect(clean.some((entry, index) => entry !== entries[index])).toBe(true);
-    const replayed = new RunReplayer().play(clean);
+    const replayed = new RunMicrostepReplay().play(clean);
     expect(replayed.difference).toBeNull();
-    expect(replayed.told).toHaveLength(new RunReplayer().play(entries).told.length);
+    expect(replayed.told).toHaveLength(new RunMicrostepReplay().play(entries).told.length);
   });
 
   it('without any, it is the same to the letter', async () => {
     const entries = await recordedRun();
     const redactor = new Redactor(() => ['never said']);
-    const clean = redactor.take(entries);
+    const clean = redactor.takeEntries(entries);
     expect(clean.every((entry, index) => entry === entries[index])).toBe(true);
-    expect([redactor.changed, redactor.take([])]).toEqual([0, []]);
+    expect([redactor.changed, redactor.takeEntries([])]).toEqual([0, []]);
   });
 
   it('its start holds none, and keeps its limits', async () => {
@@ -64,7 +65,7 @@ describe('S-5 S-8: the journal of a session without its secrets', () => {
     const warned = sighted({ type: 'model.warned', target: 'rehearsal/model', warning: `ignored ${secret}` });
     const delta = { type: 'model.delta', turn: 1, attempt: 1, part: 0, kind: 'text', callId: null, toolName: null };
     const redactor = new Redactor(() => [secret]);
-    const clean = redactor.take([...entries, warned, sighted({ ...delta, delta: secret })]);
+    const clean = redactor.takeEntries([...entries, warned, sighted({ ...delta, delta: secret })]);
     expect(redactor.changed).toBe(1);
     expect(clean.slice(-2)).toEqual([...without([warned]), sighted({ ...delta, delta: '' })]);
   });

@@ -2,7 +2,7 @@ import { tool } from 'ai';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, PawlError, runSession } from '../../src/index.ts';
-import { Replayer } from '../../src/inspect/recorded/replayer.ts';
+import { MicrostepReplay } from '../../src/inspect/recorded/microstep-replay.ts';
 import { Redactor } from '../../src/inspect/tape/redacted.ts';
 import { sessionFile } from '../../src/inspect/tape/session-file.ts';
 import type { JournalEntry } from '../../src/journal/journal.ts';
@@ -73,8 +73,8 @@ beforeAll(async () => {
 });
 
 const framesOf = (entries: readonly JournalEntry[]) => {
-  const { frames, difference } = new Replayer().play(JSON.parse(JSON.stringify(entries)));
-  return { frames, difference };
+  const { microsteps, difference } = new MicrostepReplay().play(JSON.parse(JSON.stringify(entries)));
+  return { microsteps, difference };
 };
 
 describe('S-5: a session as a file holds no secret, and decides the same', () => {
@@ -82,17 +82,17 @@ describe('S-5: a session as a file holds no secret, and decides the same', () =>
     const [first] = entries;
     if (first?.type !== 'started') throw new Error('it does not begin with its start');
     const named = entries.map((entry) => (entry.type === 'sent' ? { ...entry, provider: `p ${shaped}` } : entry));
-    const clean = new Redactor(() => []).take(named);
+    const clean = new Redactor(() => []).takeEntries(named);
     const providers = clean.flatMap((entry) => (entry.type === 'sent' ? [entry.provider] : []));
     expect(new Set(providers)).toEqual(new Set(['p [redacted]']));
-    expect(() => new Redactor(() => []).take([{ ...first, head: { ...first.head, machines: 'older' } }])).toThrow(
-      expect.objectContaining({ code: 'machines_changed' }),
-    );
+    expect(() =>
+      new Redactor(() => []).takeEntries([{ ...first, head: { ...first.head, machines: 'older' } }]),
+    ).toThrow(expect.objectContaining({ code: 'machines_changed' }));
   });
 
   it('a step that nothing leads to is still found to be one', () => {
     const at = entries.findLastIndex(({ type }) => type === 'delivered');
-    const clean = new Redactor(() => [secret]).take(entries.filter((_, index) => index !== at));
+    const clean = new Redactor(() => [secret]).takeEntries(entries.filter((_, index) => index !== at));
     expect(JSON.stringify(clean)).not.toContain('hunter');
     expect(framesOf(clean).difference).toMatchObject({ entry: expect.any(Number), replayed: '' });
   });
@@ -134,7 +134,7 @@ describe('S-5: a session as a file holds no secret, and decides the same', () =>
     expect(readTape(blockIn(sessionFile(plain), 'tape'))).toEqual(JSON.parse(emptied));
     // One that these machines replay differently is not refused: the page tells where.
     const tampered = JSON.parse(JSON.stringify(plain).replaceAll('a report', 'another'));
-    const { difference } = new Replayer().play(readTape(blockIn(sessionFile(tampered), 'tape')));
+    const { difference } = new MicrostepReplay().play(readTape(blockIn(sessionFile(tampered), 'tape')));
     expect(difference).toMatchObject({ scope: '' });
   });
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { RunPlayer } from '../../src/inspect/recorded/run-player.ts';
-import { RunReplayer } from '../../src/inspect/recorded/run-replayer.ts';
+import { RunMicrostepReplay } from '../../src/inspect/recorded/run-microstep-replay.ts';
+import { RunReplay } from '../../src/inspect/recorded/run-replay.ts';
 import type { JournalEntry } from '../../src/journal/journal.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { runOver, TestBacklog } from '../support/backlog.ts';
@@ -27,7 +27,7 @@ describe('S-8: the recording of a workflow run', () => {
   };
 
   it('tells the facts that were recorded, with the entry and the time of each', () => {
-    const part = new RunReplayer().play(entries);
+    const part = new RunMicrostepReplay().play(entries);
     expect([part.difference, part.entries, part.heads, part.run]).toEqual([
       null,
       entries.length,
@@ -50,16 +50,16 @@ describe('S-8: the recording of a workflow run', () => {
   });
 
   it('has the steps of the run and of its items, each with its entry and the facts told by then', () => {
-    const { frames, told } = new RunReplayer().play(entries);
-    expect(frames[0]).toMatchObject({ machine: 'workflow', actor: '', isStart: true, entry: 2, arrows: [] });
-    expect(frames.filter(({ isStart }) => isStart).map(({ machine, actor }) => [machine, actor])).toEqual([
+    const { microsteps, told } = new RunMicrostepReplay().play(entries);
+    expect(microsteps[0]).toMatchObject({ machine: 'workflow', actor: '', isStart: true, entry: 2, arrows: [] });
+    expect(microsteps.filter(({ isStart }) => isStart).map(({ machine, actor }) => [machine, actor])).toEqual([
       ['workflow', ''],
       ['item', 'item.1'],
       ['item', 'item.2'],
       ['item', 'item.3'],
     ]);
-    expect(frames.at(-1)).toMatchObject({ isActive: false, facts: told.length });
-    for (const { entry, facts } of frames) {
+    expect(microsteps.at(-1)).toMatchObject({ isActive: false, facts: told.length });
+    for (const { entry, facts } of microsteps) {
       expect(entries[entry - 1]?.type).toBe('stepped');
       expect(facts).toBeLessThanOrEqual(told.filter((one) => one.entry <= entry).length);
       expect(facts).toBeGreaterThanOrEqual(told.filter((one) => one.entry < entry).length);
@@ -67,12 +67,12 @@ describe('S-8: the recording of a workflow run', () => {
   });
 
   it('comes in parts as it does whole', () => {
-    const whole = new RunReplayer().play(entries);
-    const replayer = new RunReplayer();
+    const whole = new RunMicrostepReplay().play(entries);
+    const replayer = new RunMicrostepReplay();
     const parts = entries.map((entry) => replayer.play([entry]));
     expect(parts.flatMap(({ told }) => told)).toEqual(whole.told);
-    expect(parts.flatMap(({ frames }) => frames.map(({ arrows }) => arrows))).toEqual(
-      whole.frames.map(({ arrows }) => arrows),
+    expect(parts.flatMap(({ microsteps }) => microsteps.map(({ arrows }) => arrows))).toEqual(
+      whole.microsteps.map(({ arrows }) => arrows),
     );
     expect(parts.map(({ run }) => run).filter((run) => run !== null)).toEqual([whole.run]);
     expect(parts.map(({ entries: played }) => played)).toEqual(entries.map((_, index) => index + 1));
@@ -80,7 +80,7 @@ describe('S-8: the recording of a workflow run', () => {
 
   it('each entry is told of, with the facts of a step', () => {
     const seen: [string, number | null][] = [];
-    const player = new RunPlayer(null);
+    const player = new RunReplay(null);
     expect(player.play(entries, (entry, facts) => seen.push([entry.type, facts?.length ?? null]))).toBeNull();
     expect(seen.map(([type]) => type)).toEqual(entries.map(({ type }) => type));
     for (const [type, facts] of seen) expect(facts === null).toBe(type !== 'stepped');
@@ -89,30 +89,30 @@ describe('S-8: the recording of a workflow run', () => {
   it('stops at the first step that its machine takes otherwise, unless the way does not matter', () => {
     const [, second = 0, third = 0] = stepped();
     const other = changed(second, (entry) => Object.assign(entry, { facts: 'item.failed', digest: 'x' }));
-    const player = new RunPlayer(null);
+    const player = new RunReplay(null);
     const replayed = entries[second]?.type === 'stepped' ? entries[second].facts : '';
     expect(player.play(other)).toEqual({ entry: second + 1, scope: '', recorded: 'item.failed', replayed });
     expect([player.entry, player.play(entries)]).toEqual([second + 1, player.difference]);
     const contents = changed(third, (entry) => Object.assign(entry, { digest: 'x' }));
     const said = entries[third]?.type === 'stepped' ? entries[third].facts : '';
-    expect(new RunPlayer(null).play(contents)).toEqual({
+    expect(new RunReplay(null).play(contents)).toEqual({
       entry: third + 1,
       scope: '',
       recorded: said,
       replayed: `${said} with other contents`,
     });
-    const free = new RunPlayer(null, { compares: false });
+    const free = new RunReplay(null, { compares: false });
     expect([free.play(other), free.entry]).toEqual([null, entries.length]);
   });
 
   it('an entry of a session is refused by its number, and so is one that cannot be played', () => {
     const ofSession = changed(1, (entry) => Object.assign(entry, { type: 'sighted' }));
-    expect(errorOf(() => new RunPlayer(null).play(ofSession))).toMatchObject({
+    expect(errorOf(() => new RunReplay(null).play(ofSession))).toMatchObject({
       code: 'invalid_journal',
       message: 'Entry 2 of the run cannot be replayed: an entry of the type sighted does not belong to a run.',
     });
     const broken = changed(0, (entry) => Object.assign(entry, { head: null }));
-    expect(errorOf(() => new RunReplayer().play(broken))).toMatchObject({
+    expect(errorOf(() => new RunMicrostepReplay().play(broken))).toMatchObject({
       code: 'invalid_journal',
       message: expect.stringContaining('Entry 1 of the run cannot be replayed: '),
     });

@@ -3,11 +3,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Json } from '../../machines/index.ts';
 import { defineAgent, PawlError, runSession } from '../../src/index.ts';
-import { Recorded } from '../../src/inspect/recorded/recorded.ts';
-import { Replayer } from '../../src/inspect/recorded/replayer.ts';
+import { MicrostepReplay } from '../../src/inspect/recorded/microstep-replay.ts';
+import { ShownRecording } from '../../src/inspect/recorded/shown-recording.ts';
 import { compare } from '../../src/inspect/study/compare.ts';
 import { presetsFor } from '../../src/inspect/study/presets.ts';
-import { type Change, ledTo, whatIf } from '../../src/inspect/study/what-if.ts';
+import { type DeliveryChange, ledTo, whatIf } from '../../src/inspect/study/what-if.ts';
 import type { JournalEntry } from '../../src/journal/journal.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { type RehearsedReply, rehearsalModel } from '../../src/testing/index.ts';
@@ -32,7 +32,7 @@ async function entriesOf(given: readonly RehearsedReply[]): Promise<JournalEntry
 
 /** The course of a session: its own facts, without their contents, and the slugs of its end. */
 function endingOf(entries: readonly JournalEntry[]) {
-  const part = new Replayer().play(JSON.parse(JSON.stringify(entries)));
+  const part = new MicrostepReplay().play(JSON.parse(JSON.stringify(entries)));
   expect(part.difference).toBeNull();
   const facts = part.told.flatMap((one) => ('fact' in one ? [one.fact] : []));
   const last = facts.at(-1);
@@ -43,9 +43,9 @@ function endingOf(entries: readonly JournalEntry[]) {
   };
 }
 
-function recordedOf(given: readonly JournalEntry[]): Recorded {
-  const recorded = new Recorded();
-  recorded.take(new Replayer().play(JSON.parse(JSON.stringify(given))));
+function recordedOf(given: readonly JournalEntry[]): ShownRecording {
+  const recorded = new ShownRecording();
+  recorded.takePart(new MicrostepReplay().play(JSON.parse(JSON.stringify(given))));
   return recorded;
 }
 
@@ -64,7 +64,7 @@ const deliveriesIn = (entries: readonly JournalEntry[], key: RegExp) =>
     entry.type === 'delivered' && 'key' in entry.delivery && key.test(entry.delivery.key) ? [index + 1] : [],
   );
 
-const changedTo = (entries: readonly JournalEntry[], entry: number, outcome: Json): Change => {
+const changedTo = (entries: readonly JournalEntry[], entry: number, outcome: Json): DeliveryChange => {
   const recorded = entries[entry - 1];
   if (recorded?.type !== 'delivered' || !('outcome' in recorded.delivery)) throw new Error('no delivery');
   return { entry, delivery: { ...recorded.delivery, outcome } };
@@ -105,7 +105,7 @@ describe('S-8 D-3: what the machines would have decided', () => {
     const { entries: other, pending } = whatIf(entries, changedTo(entries, second, busy));
     expect(endingOf(other).types).toContain('wait.ended');
     expect(pending).toEqual(['turn-1/attempt-3/model']);
-    const { requests } = new Replayer().play(JSON.parse(JSON.stringify(other)));
+    const { requests } = new MicrostepReplay().play(JSON.parse(JSON.stringify(other)));
     const times = other.flatMap((entry) => (entry.type === 'delivered' ? [entry.delivery.at] : []));
     expect(times).toEqual(times.toSorted((one, later) => one - later));
     expect(requests.map(({ turn, attempt }) => `${turn}/${attempt}`)).toEqual(['1/1', '1/2', '1/3']);
@@ -117,7 +117,7 @@ describe('S-8 D-3: what the machines would have decided', () => {
       if (recorded?.type !== 'delivered') continue;
       const event = { type: 'session.abort' as const, reason: 'what if' };
       const { entries: other } = whatIf(entries, { entry, delivery: { at: recorded.delivery.at, event } });
-      const { told } = new Replayer().play(JSON.parse(JSON.stringify(other)));
+      const { told } = new MicrostepReplay().play(JSON.parse(JSON.stringify(other)));
       const types = told.flatMap((one) => ('fact' in one ? [one.fact.type] : []));
       expect(types.at(-1)).toBe('session.aborted');
       expect(types.filter((type) => type === 'tool.answered')).toHaveLength(

@@ -10,7 +10,7 @@ import {
 } from '../../src/index.ts';
 import { inspector } from '../../src/inspect/index.ts';
 import { SessionIndex } from '../../src/inspect/live/search.ts';
-import { RunReplayer } from '../../src/inspect/recorded/run-replayer.ts';
+import { RunMicrostepReplay } from '../../src/inspect/recorded/run-microstep-replay.ts';
 import { RunRows } from '../../src/inspect/recorded/run-rows.ts';
 import { Redactor } from '../../src/inspect/tape/redacted.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
@@ -64,9 +64,9 @@ describe('S-8: the journal of a run', () => {
 
   it('shows several items at once, each with what was done on it', async () => {
     const { entries } = await recorded(mixed, 3);
-    const { told, frames } = new RunReplayer().play(entries);
+    const { told, microsteps } = new RunMicrostepReplay().play(entries);
     const rows = new RunRows();
-    for (const [index, one] of told.entries()) rows.take(one, index + 1);
+    for (const [index, one] of told.entries()) rows.takeObservation(one, index + 1);
     const items = rows.byId.filter(({ kind }) => kind === 'item');
     expect(
       items.map(({ title, state, children }) => [title, state, children.map((row) => [row.title, row.state])]),
@@ -89,7 +89,7 @@ describe('S-8: the journal of a run', () => {
         ],
       ],
     ]);
-    const actors = new Set(frames.filter(({ machine }) => machine === 'item').map(({ actor }) => actor));
+    const actors = new Set(microsteps.filter(({ machine }) => machine === 'item').map(({ actor }) => actor));
     expect([...actors]).toEqual(['item.1', 'item.2', 'item.3']);
   });
 
@@ -99,7 +99,7 @@ describe('S-8: the journal of a run', () => {
       (entry: { delivery?: { key: string } }) => entry.delivery?.key === 'item-2/processing/try-1',
     );
     entries[index].delivery.outcome.verdict = 'succeeded';
-    const { difference, told } = new RunReplayer().play(entries);
+    const { difference, told } = new RunMicrostepReplay().play(entries);
     expect(difference).toMatchObject({ entry: index + 2, scope: '' });
     expect(difference?.recorded).toContain('item.failed');
     expect(difference?.replayed).not.toContain('item.failed');
@@ -108,11 +108,11 @@ describe('S-8: the journal of a run', () => {
 
   it('is shown without secrets, and decides the same', async () => {
     const { entries } = await recorded(() => ({ status: 'failed', message: 'the key is correct-horse-battery' }));
-    const clean = new Redactor(() => ['correct-horse-battery']).take(entries);
+    const clean = new Redactor(() => ['correct-horse-battery']).takeEntries(entries);
     expect(JSON.stringify(entries)).toContain('correct-horse-battery');
     expect(JSON.stringify(clean)).not.toContain('correct-horse-battery');
     const types = (of: typeof entries) =>
-      new RunReplayer().play(of).told.map((one) => 'runFact' in one && one.runFact.type);
+      new RunMicrostepReplay().play(of).told.map((one) => 'runFact' in one && one.runFact.type);
     expect(types(clean)).toEqual(types(entries));
   });
 

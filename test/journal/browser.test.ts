@@ -3,7 +3,7 @@ import { createContext, runInContext } from 'node:vm';
 import { build } from 'vite';
 import { expect, it } from 'vitest';
 import type { Fact } from '../../machines/index.ts';
-import { summaryOf } from '../../src/journal/scope-log.ts';
+import { factsSummary } from '../../src/journal/scope-log.ts';
 import { livesOf } from '../support/lives.ts';
 
 it('D-3: in a browser the machines derive the same facts from a journal, sub-agents included', async () => {
@@ -35,7 +35,7 @@ it('D-3: in a browser the machines derive the same facts from a journal, sub-age
     const from = taken.get(entry.scope) ?? 0;
     const count = entry.facts === '' ? 0 : entry.facts.split(' ').length;
     taken.set(entry.scope, from + count);
-    expect(summaryOf((facts[entry.scope] ?? []).slice(from, from + count))).toEqual({
+    expect(factsSummary((facts[entry.scope] ?? []).slice(from, from + count))).toEqual({
       facts: entry.facts,
       digest: entry.digest,
     });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Fact } from '../../machines/index.ts';
 import type { JournalEntry, SessionHead } from '../../src/journal/journal.ts';
 import { type Player, Replay } from '../../src/journal/replay.ts';
-import { summaryOf } from '../../src/journal/scope-log.ts';
+import { factsSummary } from '../../src/journal/scope-log.ts';
 
 /** What the players were told, in order. */
 let told: string[] = [];
@@ -60,7 +60,7 @@ const stepped = (seq: number, end: number, facts: readonly string[], scope = '')
   type: 'stepped',
   seq,
   end,
-  ...summaryOf(facts.map(factOf)),
+  ...factsSummary(facts.map(factOf)),
 });
 const sighted = (seq: number, key: string, scope = ''): JournalEntry => ({
   scope,

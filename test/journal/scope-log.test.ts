@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PawlError } from '../../src/index.ts';
 import type { JournalEntry, SessionHead } from '../../src/journal/journal.ts';
-import { ScopeLog, scopeOf, summaryOf } from '../../src/journal/scope-log.ts';
+import { factsSummary, ScopeLog, scopeOf } from '../../src/journal/scope-log.ts';
 import type { TreeLog } from '../../src/journal/tree-log.ts';
 
 const headOf = (call: { parent: string; callId: string } | null) =>
@@ -78,12 +78,12 @@ describe('D-3: the log of one session of a tree', () => {
       moveTo(9);
     });
     const facts = [{ type: 'session.stopping' }, { type: 'session.steered', text: 'x' }];
-    expect(done).toEqual([{ scope: 'a/b', type: 'stepped', seq: 7, end: 9, ...summaryOf(facts) }]);
-    expect(summaryOf(facts)).toEqual({
+    expect(done).toEqual([{ scope: 'a/b', type: 'stepped', seq: 7, end: 9, ...factsSummary(facts) }]);
+    expect(factsSummary(facts)).toEqual({
       facts: 'session.stopping session.steered',
       digest: expect.stringMatching(/^[0-9a-f]{16}$/),
     });
-    expect(summaryOf([]).digest).not.toBe(summaryOf(facts).digest);
+    expect(factsSummary([]).digest).not.toBe(factsSummary(facts).digest);
   });
 
   it('retakes a step with the facts that it gives, and none of the step before', () => {

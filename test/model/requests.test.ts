@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bytesOf, bytesOfPart } from '../../src/model/reply/part-size.ts';
+import { bytesOfPart, partBytes } from '../../src/model/reply/part-size.ts';
 import { finish, network, requested, said, verdict } from '../support/requests.ts';
 
 describe('B-2: one request, and what comes of it', () => {
@@ -143,7 +143,7 @@ describe('P-1: faults', () => {
 
   it('one of exactly the most bytes is whole', async () => {
     const parts = said('x'.repeat(1_000));
-    const size = parts.reduce((sum, part) => sum + Math.max(bytesOfPart, bytesOf(part as never)), 0);
+    const size = parts.reduce((sum, part) => sum + Math.max(bytesOfPart, partBytes(part as never)), 0);
     const finishOf = async (replyBytes: number) =>
       (await requested([...parts, finish()], { replyBytes })).outcome.reply?.finishReason?.unified;
     expect([await finishOf(size), await finishOf(size - 1)]).toEqual(['stop', 'other']);

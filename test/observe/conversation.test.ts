@@ -9,7 +9,7 @@ import {
   type ToolOutput,
   userMessage,
 } from '../../machines/index.ts';
-import { Conversation, promptIn } from '../../src/observe/conversation.ts';
+import { Conversation, lastPrompt } from '../../src/observe/conversation.ts';
 import { estimateOutputTokens } from '../../src/vocabulary/tokens.ts';
 import { replySaying } from '../support/replies.ts';
 
@@ -279,11 +279,11 @@ describe('C-6: the messages that a session is given', () => {
   });
 
   it('the prompt in messages is the text of the last user message', () => {
-    expect(promptIn([])).toBeNull();
-    expect(promptIn(given)).toBe('Look.');
+    expect(lastPrompt([])).toBeNull();
+    expect(lastPrompt(given)).toBe('Look.');
     const file = { type: 'file', mediaType: 'a/b', data: { type: 'data', data: '' } } as const;
-    expect(promptIn([task, { role: 'user', content: [file] }])).toBeNull();
+    expect(lastPrompt([task, { role: 'user', content: [file] }])).toBeNull();
     const both = [{ type: 'text', text: 'One.' } as const, file, { type: 'text', text: 'Two.' } as const];
-    expect(promptIn([{ role: 'user', content: both }, ...given.slice(1)])).toBe('One.\nTwo.');
+    expect(lastPrompt([{ role: 'user', content: both }, ...given.slice(1)])).toBe('One.\nTwo.');
   });
 });

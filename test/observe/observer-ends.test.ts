@@ -6,7 +6,7 @@ import { aborted, delta, envelope, failed, late, lost, started, warned, watched 
 describe('S-6: the end of the events', () => {
   it('after its end, a session reports only what fails in observers', () => {
     const { observer, heard } = watched();
-    observer.take(aborted);
+    observer.takeFact(aborted);
     for (const one of [late, delta('x'), lost('gone')]) observer.sight(one);
     observer.userCodeFailed('onEvent', new Error('Broken.'));
     expect(heard.map(({ type }) => type)).toEqual(['session.aborted', 'observer.failed']);
@@ -33,7 +33,7 @@ describe('S-6: the end of the events', () => {
     observer.letGo(failure);
     expect(spanned.slice(1)).toEqual([{ type: 'session.suspended', failure, ...envelope, at: 2_000, seq: 1 }]);
     expect(heard).toHaveLength(1);
-    observer.take(aborted);
+    observer.takeFact(aborted);
     observer.letGo(failure);
     expect(spanned.map(({ type }) => type)).toEqual(['effect.late', 'session.suspended', 'session.aborted']);
     const replaying = watched({ beforeFact: () => {} });
@@ -50,7 +50,7 @@ describe('D-3: a replay', () => {
     const { observer, heard, spanned } = watched({ beforeFact: () => void before.push(1), slices: { count } });
     const types = () => observer.folds.stream.all().map(({ type, seq }) => [type, seq]);
     expect(observer.isReplaying).toBe(true);
-    observer.take(started());
+    observer.takeFact(started());
     observer.sight(late);
     observer.resight(delta('abc'), 7);
     seen.push(before.length);
@@ -65,11 +65,11 @@ describe('D-3: a replay', () => {
     expect(observer.isReplaying).toBe(false);
     observer.sight(late);
     observer.sight(delta('d'));
-    observer.take(failed('empty_response'));
+    observer.takeFact(failed('empty_response'));
     expect(before).toHaveLength(1);
     expect([heard, spanned]).toEqual([[], []]);
     observer.goLive();
-    observer.take(started(2));
+    observer.takeFact(started(2));
     observer.sight(delta('e'));
     expect(heard.map(({ type }) => type)).toEqual(['attempt.started', 'model.delta']);
     expect(spanned).toEqual(heard);
@@ -85,7 +85,7 @@ describe('D-3: a replay', () => {
       { ...late, ...envelope, at: 8, seq: 10 },
     ]);
     expect(observer.counters.lateResults).toBe(1);
-    observer.take(failed('empty_response'));
+    observer.takeFact(failed('empty_response'));
     expect(observer.folds.stream.all().at(-1)).toMatchObject({ partsTakenBack: 3 });
   });
 
@@ -113,15 +113,15 @@ describe('S-6: failures of folds and listeners', () => {
         return broken();
       },
     });
-    observer.take(started());
-    observer.take(failed('empty_response'));
+    observer.takeFact(started());
+    observer.takeFact(failed('empty_response'));
     expect(seen).toEqual(['attempt.started', 'observer.failed', 'attempt.failed']);
   });
 
   it('a part of the session that throws stops no other, and its failure is reported', () => {
     const { observer, heard } = watched();
     observer.folds.approvals.fact = broken;
-    observer.take(started());
+    observer.takeFact(started());
     expect(heard).toMatchObject([
       { type: 'observer.failed', observer: 'session', message: 'Broken.', seq: 1 },
       { type: 'attempt.started', seq: 2 },

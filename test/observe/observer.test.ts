@@ -7,7 +7,7 @@ import { replySaying, usage } from '../support/replies.ts';
 describe('S-6: the events of a session', () => {
   it('a fact has the time of its delivery, a sighting the time when it was seen', () => {
     const { observer, heard, recorded } = watched();
-    observer.take(started());
+    observer.takeFact(started());
     observer.sight(late);
     expect(heard).toEqual([
       { ...started(), ...envelope, at: 1_000, seq: 1 },
@@ -45,7 +45,7 @@ describe('S-6: the events of a session', () => {
         if (type === 'attempt.started') observer.sight(late);
       },
     });
-    observer.take(started());
+    observer.takeFact(started());
     expect(seen).toEqual(['attempt.started', 'model.delta', 'effect.late']);
     expect(observer.folds.stream.all().map(({ type, seq }) => [type, seq])).toEqual([
       ['attempt.started', 1],
@@ -80,7 +80,7 @@ describe('S-6: the events of a session', () => {
     observer.moveTo(50);
     expect([moved, observer.position]).toEqual([[50], 40]);
     observer.sight(delta('x'));
-    observer.take(started());
+    observer.takeFact(started());
     expect(forwarded).toEqual(['model.delta', 'attempt.started']);
   });
 
@@ -91,11 +91,11 @@ describe('S-6: the events of a session', () => {
     ['all that there can be after a crash', [delta('x')], 'interrupted', Number.MAX_SAFE_INTEGER],
   ])('parts that a failed attempt takes back: %s', (_, deltas, slug, partsTakenBack) => {
     const { observer, heard } = watched();
-    observer.take(started());
+    observer.takeFact(started());
     for (const one of deltas) observer.sight(one);
-    observer.take(failed(slug));
-    observer.take(started(2));
-    observer.take(failed('empty_response'));
+    observer.takeFact(failed(slug));
+    observer.takeFact(started(2));
+    observer.takeFact(failed('empty_response'));
     expect(heard.filter(({ type }) => type === 'attempt.failed')).toMatchObject([
       { partsTakenBack },
       { partsTakenBack: 0 },
@@ -108,14 +108,14 @@ describe('S-6: the events of a session', () => {
     const part = { type: 'tool-call' as const, toolCallId: 'c0', toolName: 'look', input: '{"path":"a"}' };
     const reply = { ...replySaying('So.'), content: [part] } as never;
     const facts = { tool: 'real', within: null } as never;
-    observer.take(started());
-    observer.take({
+    observer.takeFact(started());
+    observer.takeFact({
       ...{ type: 'attempt.replied', turn: 1, attempt: 1, target: 'one' },
       ...{ reply, fault: null, calls: [facts], usage, costUsd: null },
     });
-    observer.take({ type: 'tool.requested', kind: 'real', ...call });
-    observer.take({ type: 'tool.approvalRequested', ...call });
-    observer.take({ type: 'tool.started', ...call });
+    observer.takeFact({ type: 'tool.requested', kind: 'real', ...call });
+    observer.takeFact({ type: 'tool.approvalRequested', ...call });
+    observer.takeFact({ type: 'tool.started', ...call });
     expect(heard.slice(2).map((event) => [event.type, 'input' in event ? event.input : null])).toEqual([
       ['tool.requested', { path: 'a' }],
       ['tool.approvalRequested', { path: 'a' }],
@@ -142,10 +142,10 @@ describe('S-5: secrets in events', () => {
 
   it('a secret split across deltas is never shown, and the text held back is sent before its part ends', () => {
     const { observer, heard, recorded } = watched({ secrets: ['hunter2'] });
-    observer.take(started());
+    observer.takeFact(started());
     for (const one of [delta('a hun'), delta('ter2 hu'), delta('')]) observer.sight(one);
     observer.sight(delta('hunt', 1));
-    observer.take(failed('empty_response'));
+    observer.takeFact(failed('empty_response'));
     const texts = (events: readonly unknown[]) =>
       events.flatMap((event) => ((event as { delta?: string }).delta === undefined ? [] : [event as object]));
     expect(heard.map((event) => ('delta' in event ? event.delta : event.type))).toEqual([
@@ -165,8 +165,8 @@ describe('S-5: secrets in events', () => {
   it('what is held back outlives facts that do not end the reply', () => {
     const { observer, heard } = watched({ secrets: ['hunter2'] });
     observer.sight(delta('hun'));
-    observer.take({ type: 'turn.started', turn: 1, isLastTurn: false });
-    observer.take(started());
+    observer.takeFact({ type: 'turn.started', turn: 1, isLastTurn: false });
+    observer.takeFact(started());
     observer.sight(delta('ger'));
     expect(heard.map((event) => ('delta' in event ? event.delta : event.type))).toEqual([
       'turn.started',

@@ -19,9 +19,9 @@ describe('C-1: the calls that wait for a person', () => {
     approvals.fact(factOf('tool.approved', 1));
     approvals.fact(factOf('tool.answered', 2));
     expect(approvals.waiting).toEqual(['call-0', 'call-3']);
-    expect(approvals.take('call-3')).toBe('turn-2/attempt-3/approval-3');
-    expect(approvals.take('call-3')).toBeNull();
-    expect(approvals.take('call-1')).toBeNull();
+    expect(approvals.takeCall('call-3')).toBe('turn-2/attempt-3/approval-3');
+    expect(approvals.takeCall('call-3')).toBeNull();
+    expect(approvals.takeCall('call-1')).toBeNull();
     expect(approvals.waiting).toEqual(['call-0']);
   });
 
@@ -41,8 +41,8 @@ describe('C-1: the calls that wait for a person', () => {
     calls.fact(factOf('tool.approved', 0));
     calls.fact(factOf('tool.answered', 0));
     expect(calls.waiting).toEqual(['call-1', 'call-2']);
-    expect(calls.take('call-1')).toEqual(factOf('tool.started', 1));
-    expect(calls.take('call-1')).toBeNull();
+    expect(calls.takeCall('call-1')).toEqual(factOf('tool.started', 1));
+    expect(calls.takeCall('call-1')).toBeNull();
     expect(calls.waiting).toEqual(['call-2']);
   });
 });

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { emptyCounters } from '../../machines/index.ts';
 import { defineAgent } from '../../src/index.ts';
-import { Completion, failure } from '../../src/openai/completion.ts';
+import { Completion, failureBody } from '../../src/openai/completion.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { served } from '../support/openai.ts';
 
@@ -260,7 +260,7 @@ describe('the pieces of an answer', () => {
 
   it('a failure is told by its slugs, its detail and its report', () => {
     const failed = (detail: string | null) =>
-      failure({
+      failureBody({
         slugs: ['max_turns_exhausted', 'stopped'],
         report: { content: 'It failed.' },
         failure: { detail },
@@ -271,6 +271,6 @@ describe('the pieces of an answer', () => {
     expect(failed('by a user')).toEqual(body('max_turns_exhausted, stopped (by a user). It failed.'));
     expect(failed(null)).toEqual(body('max_turns_exhausted, stopped. It failed.'));
     const bare = { slugs: [], report: { content: 'It failed.' } } as never;
-    expect(failure(bare)).toMatchObject({ error: { message: '. It failed.', code: null } });
+    expect(failureBody(bare)).toMatchObject({ error: { message: '. It failed.', code: null } });
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Message, Reply, ToolOutput } from '../../machines/index.ts';
-import { inputMessages, instructionParts, outputMessages, toolResult } from '../../src/otel/content.ts';
+import { inputMessagesAttribute, instructionParts, outputMessages, toolResult } from '../../src/otel/content.ts';
 import { replySaying } from '../support/replies.ts';
 
 const file = { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'cG5n' } } as const;
@@ -43,8 +43,8 @@ describe('the content that spans may hold, in the form of the conventions', () =
       },
       { role: 'tool', parts: [{ type: 'tool_call_response', id: 'c', response: 'seen' }] },
     ];
-    expect(parsed(inputMessages(messages, null))).toEqual(expected);
-    expect(parsed(inputMessages(messages, 'Report now.'))).toEqual([
+    expect(parsed(inputMessagesAttribute(messages, null))).toEqual(expected);
+    expect(parsed(inputMessagesAttribute(messages, 'Report now.'))).toEqual([
       ...expected,
       { role: 'user', parts: [{ type: 'text', content: 'Report now.' }] },
     ]);

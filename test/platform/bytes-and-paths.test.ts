@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { systemClock } from '../../src/host/clock.ts';
 import { type Agent, defineAgent, restTool } from '../../src/index.ts';
 import { onNode } from '../../src/input/on-node.ts';
-import { byteLength, bytesOf, textOf, toBase64 } from '../../src/platform/bytes.ts';
-import { builtin, environment, isInstalled, required } from '../../src/platform/node.ts';
+import { byteLength, toBase64, utf8Bytes, utf8Text } from '../../src/platform/bytes.ts';
+import { builtin, environmentVariable, isInstalled, required } from '../../src/platform/node.ts';
 import { isWithin } from '../../src/platform/node-only/paths.ts';
-import { oneAtATime } from '../../src/platform/one-at-a-time.ts';
+import { oneAtATime } from '../../src/platform/promises.ts';
 import { SessionTools } from '../../src/session/effects/tools.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { watched } from '../support/observer.ts';
@@ -36,8 +36,8 @@ describe.each(['with a Buffer', 'without one'])('bytes, on a runtime %s', (runti
 
   it('become a text, and a text bytes', () => {
     on();
-    expect(textOf(bytesOf('é 😀'))).toBe('é 😀');
-    expect([...bytesOf('é')]).toEqual([0xc3, 0xa9]);
+    expect(utf8Text(utf8Bytes('é 😀'))).toBe('é 😀');
+    expect([...utf8Bytes('é')]).toEqual([0xc3, 0xa9]);
   });
 });
 
@@ -88,9 +88,9 @@ describe('tasks one at a time', () => {
 describe('what a runtime has', () => {
   it('is found on Node', async () => {
     vi.stubEnv('PAWL_TEST_VALUE', 'x');
-    expect(environment('PAWL_TEST_VALUE')).toBe('x');
+    expect(environmentVariable('PAWL_TEST_VALUE')).toBe('x');
     vi.unstubAllEnvs();
-    expect(environment('PAWL_TEST_VALUE')).toBe(undefined);
+    expect(environmentVariable('PAWL_TEST_VALUE')).toBe(undefined);
     expect(builtin('node:fs')?.existsSync('/')).toBe(true);
     expect(isInstalled('xstate')).toBe(true);
     expect(isInstalled('no-such-package')).toBe(false);
@@ -101,7 +101,7 @@ describe('what a runtime has', () => {
 
   it('is missing elsewhere, and what needs it says so', async () => {
     vi.stubGlobal('process', undefined);
-    const found = [environment('PATH'), builtin('node:fs'), isInstalled('no-such-package'), required('xstate')];
+    const found = [environmentVariable('PATH'), builtin('node:fs'), isInstalled('no-such-package'), required('xstate')];
     const refused = await onNode('This', async () => 1).catch((error: unknown) => error);
     vi.unstubAllGlobals();
     expect(found).toEqual([undefined, undefined, true, undefined]);

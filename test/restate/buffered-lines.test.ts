@@ -23,7 +23,7 @@ describe('log lines of a durable session are written once (D-3)', () => {
       const { lines, buffer } = bufferOver();
       buffer[level]({ event }, 'a line');
       expect(lines).toEqual([]);
-      buffer.take()?.();
+      buffer.takeLines()?.();
       expect(lines).toEqual([[level, { event }, 'a line']]);
     },
   );
@@ -36,24 +36,24 @@ describe('log lines of a durable session are written once (D-3)', () => {
       [level, { event: 'listener.failed' }, 'one'],
       [level, { session: 'attempt.failed' }, 'two'],
     ]);
-    expect(buffer.take()).toBeNull();
+    expect(buffer.takeLines()).toBeNull();
   });
 
   it('lines for debugging are written at once, whatever they tell', () => {
     const { lines, buffer } = bufferOver();
     buffer.debug({ event: 'attempt.failed' }, 'a line');
     expect(lines).toEqual([['debug', { event: 'attempt.failed' }, 'a line']]);
-    expect(buffer.take()).toBeNull();
+    expect(buffer.takeLines()).toBeNull();
   });
 
   it('in their order, and each only once', () => {
     const { lines, buffer } = bufferOver();
     buffer.warn({ event: 'attempt.failed' }, 'one');
     buffer.error({ event: 'session.failed' }, 'two');
-    const first = buffer.take();
-    expect(buffer.take()).toBeNull();
+    const first = buffer.takeLines();
+    expect(buffer.takeLines()).toBeNull();
     buffer.warn({ event: 'attempt.failed' }, 'three');
-    const second = buffer.take();
+    const second = buffer.takeLines();
     first?.();
     second?.();
     expect(lines.map((line) => (line as unknown[])[2])).toEqual(['one', 'two', 'three']);
@@ -63,7 +63,7 @@ describe('log lines of a durable session are written once (D-3)', () => {
     const { lines, failures, buffer } = bufferOver((message) => message === 'one');
     buffer.warn({ event: 'attempt.failed' }, 'one');
     buffer.warn({ event: 'attempt.failed' }, 'two');
-    buffer.take()?.();
+    buffer.takeLines()?.();
     expect(lines).toEqual([['warn', { event: 'attempt.failed' }, 'two']]);
     expect(failures).toEqual([new Error('one refused')]);
   });

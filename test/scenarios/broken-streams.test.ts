@@ -132,7 +132,7 @@ describe('replies without an end', () => {
     ];
     const sizes = [true, false].map((deltas) => {
       const reader = new ReplyReader({ turn: 1, attempt: 1, takenIds: new Set() });
-      for (const part of parts(deltas)) reader.take(part);
+      for (const part of parts(deltas)) reader.takePart(part);
       return reader.size;
     });
     for (const size of sizes) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { compileForeign } from '../../src/schema/foreign-schema.ts';
-import { accepted, isDraft2020, regExpOf } from '../../src/schema/json-schema-check.ts';
+import { acceptedByAjv, isDraft2020, regExpOf } from '../../src/schema/json-schema-check.ts';
 import { compileOwn } from '../../src/schema/own-schema.ts';
 import { type CompiledSchema, reasonsText } from '../../src/schema/validation.ts';
 
@@ -111,7 +111,7 @@ describe('the draft of a schema', () => {
 
 describe('what ajv refuses is left out', () => {
   it('a draft of any name, and `nullable` without a type', () => {
-    expect(accepted({ ...draft('draft-99'), type: 'object', properties: { $schema: {} } })).toEqual({
+    expect(acceptedByAjv({ ...draft('draft-99'), type: 'object', properties: { $schema: {} } })).toEqual({
       type: 'object',
       properties: { $schema: {} },
     });
@@ -121,7 +121,7 @@ describe('what ajv refuses is left out', () => {
     } as never);
     expect(validate({ a: 1 })).toMatchObject({ valid: true });
     expect(
-      accepted({
+      acceptedByAjv({
         nullable: true,
         anyOf: [
           { nullable: false, const: 1 },
@@ -135,7 +135,7 @@ describe('what ajv refuses is left out', () => {
       properties: { nullable: { type: 'boolean' }, one: { nullable: { type: 'string' } } },
       default: { nullable: true },
     });
-    expect(accepted({ not: [1], items: null, properties: { a: true, b: 7 } })).toEqual({
+    expect(acceptedByAjv({ not: [1], items: null, properties: { a: true, b: 7 } })).toEqual({
       not: [1],
       items: null,
       properties: { a: true, b: 7 },

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isPromiseLike, reasonsText } from '../../src/schema/validation.ts';
+import { isPromiseLike } from '../../src/platform/promises.ts';
+import { reasonsText } from '../../src/schema/validation.ts';
 
 describe('C-6: the reasons why a value is invalid', () => {
   it('are one text of at most 2,000 characters', () => {

@@ -3,7 +3,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { ElicitRequestSchema, type ElicitResult, ProgressNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Agent, defineAgent, type SessionEvent } from '../../src/index.ts';
-import { type Sessions, TooManySessions } from '../../src/serve/sessions.ts';
+import { type ServerSessions, TooManySessions } from '../../src/serve/sessions.ts';
 import type { ApprovalInput } from '../../src/session/session.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 
@@ -46,7 +46,7 @@ async function connected(
   const sessions = {
     start: (_: Agent, call: Parameters<Run>[0], heard: (event: SessionEvent, session: object) => void) =>
       run(call, (one) => heard(one, session), decided.promise),
-  } as unknown as Sessions;
+  } as unknown as ServerSessions;
   const { server, closed } = agentServer(agent, sessions, () => ({ ended: vanished, cancelled: () => {} }));
   const [one, other] = InMemoryTransport.createLinkedPair();
   const capabilities = answer === undefined ? {} : { elicitation: { form: {} } };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defineAgent, PawlError } from '../../src/index.ts';
-import { answerFor, givenBy, ownCopy } from '../../src/serve/given.ts';
+import { answerFor, givenBy, requestCopy } from '../../src/serve/given.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { keptLog } from '../support/session.ts';
 
@@ -12,13 +12,13 @@ describe('the request that a server reads', () => {
   it('is a copy if the application may read it, too, and the request itself if not', async () => {
     for (const options of [{ context: none }, { metadata: () => ({}) }]) {
       const given = request();
-      const own = ownCopy(given, options);
+      const own = requestCopy(given, options);
       expect([own === given, await own.text(), await given.text()]).toEqual([false, '{"a":1}', '{"a":1}']);
     }
     const given = request();
-    expect(ownCopy(given, {})).toBe(given);
+    expect(requestCopy(given, {})).toBe(given);
     await given.text();
-    expect(ownCopy(given, { context: none })).toBe(given);
+    expect(requestCopy(given, { context: none })).toBe(given);
   });
 });
 

@@ -2,8 +2,8 @@ import { parseJsonEventStream } from '@ai-sdk/provider-utils';
 import { uiMessageChunkSchema } from 'ai';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { defineAgent, startSession } from '../../src/index.ts';
-import { bytesOf } from '../../src/platform/bytes.ts';
-import { keptOpen } from '../../src/serve/kept-open.ts';
+import { utf8Bytes } from '../../src/platform/bytes.ts';
+import { withKeepAlive } from '../../src/serve/kept-open.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { toEventStreamResponse, toUIMessageStreamResponse } from '../../src/ui/index.ts';
 import { report } from '../support/session.ts';
@@ -25,7 +25,7 @@ function opened() {
     },
     cancel: (reason) => void cancelled.push(reason),
   });
-  const reader = keptOpen(events).pipeThrough(new TextDecoderStream()).getReader();
+  const reader = withKeepAlive(events).pipeThrough(new TextDecoderStream()).getReader();
   return { source, cancelled, reader, read: async () => (await reader.read()).value };
 }
 const comment = ': working\n\n';
@@ -33,7 +33,7 @@ const comment = ': working\n\n';
 describe('a stream of server-sent events is kept open', () => {
   it('by a comment wherever nothing came for 15 s', async () => {
     const { source, read } = opened();
-    source.enqueue(bytesOf('data: 1\n\n'));
+    source.enqueue(utf8Bytes('data: 1\n\n'));
     expect(await read()).toBe('data: 1\n\n');
     for (let times = 0; times < 2; times += 1) {
       const next = read();
@@ -42,7 +42,7 @@ describe('a stream of server-sent events is kept open', () => {
     }
     const next = read();
     await vi.advanceTimersByTimeAsync(14_999);
-    source.enqueue(bytesOf('data: 2\n\n'));
+    source.enqueue(utf8Bytes('data: 2\n\n'));
     expect(await next).toBe('data: 2\n\n');
     source.close();
     expect(await read()).toBeUndefined();

@@ -4,7 +4,7 @@ import {
   answerOne,
   approvalDecision,
   approveOne,
-  clientAnswer,
+  checkedAnswer,
   graceOf,
   position,
   steering,
@@ -73,23 +73,23 @@ describe('the commands of a session, checked', () => {
   it("the answer to a client-side tool's call is JSON", () => {
     const plain = { isError: false };
     const given = { when: new Date(0), none: undefined, list: [1] };
-    expect(clientAnswer(given, {})).toEqual({
+    expect(checkedAnswer(given, {})).toEqual({
       answer: { output: { when: '1970-01-01T00:00:00.000Z', list: [1] }, isError: false },
       sessionId: null,
     });
-    expect(clientAnswer(undefined, plain).answer).toEqual({ output: null, isError: false });
-    expect(clientAnswer('no', { isError: true, sessionId: 's' })).toEqual({
+    expect(checkedAnswer(undefined, plain).answer).toEqual({ output: null, isError: false });
+    expect(checkedAnswer('no', { isError: true, sessionId: 's' })).toEqual({
       answer: { output: 'no', isError: true },
       sessionId: 's',
     });
     const endless: unknown[] = [];
     endless.push(endless);
-    expect(problemOf(() => clientAnswer(endless, {}))).toContain('`output` must be JSON: ');
-    expect(() => clientAnswer(endless, {})).toThrow(expect.objectContaining({ cause: expect.any(TypeError) }));
-    expect(problemOf(() => clientAnswer(1n, {}))).toContain('`output` must be JSON: ');
-    expect(problemOf(() => clientAnswer(1, untyped({ isError: 'no' })))).toContain('options.isError');
-    expect(problemOf(() => clientAnswer(1, untyped({ sessionId: 7 })))).toMatch(/options\.sessionId.*a session id/);
-    expect(problemOf(() => clientAnswer(1, untyped({ isFinal: true })))).toContain('isFinal');
+    expect(problemOf(() => checkedAnswer(endless, {}))).toContain('`output` must be JSON: ');
+    expect(() => checkedAnswer(endless, {})).toThrow(expect.objectContaining({ cause: expect.any(TypeError) }));
+    expect(problemOf(() => checkedAnswer(1n, {}))).toContain('`output` must be JSON: ');
+    expect(problemOf(() => checkedAnswer(1, untyped({ isError: 'no' })))).toContain('options.isError');
+    expect(problemOf(() => checkedAnswer(1, untyped({ sessionId: 7 })))).toMatch(/options\.sessionId.*a session id/);
+    expect(problemOf(() => checkedAnswer(1, untyped({ isFinal: true })))).toContain('isFinal');
   });
 });
 

@@ -41,7 +41,7 @@ function freshDriver(agent: Agent, facts: readonly Fact[], performed: string[]):
         resultBytes: agent.limits.toolResultBytes,
         times: { deliveredAt: 0, now: () => 0 },
       });
-      for (const fact of facts) observer.take(fact);
+      for (const fact of facts) observer.takeFact(fact);
       const secrets = secretsOf(agent.definition);
       const identity = {
         agent,

@@ -21,16 +21,16 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 describe('B-7: the grants of a session', () => {
   it('are equal shares of what is left, after the request for its own report', async () => {
     const grants = grantsOf({ requests: 7, tokens: 100, costUsd: 1 });
-    const taken = await Promise.all([grants.take(9, still), grants.take(9, still)]);
+    const taken = await Promise.all([grants.takeGrant(9, still), grants.takeGrant(9, still)]);
     const half = { requests: 3, tokens: 50, costUsd: 0.5 };
     expect(taken).toEqual([half, half]);
   });
 
   it.each(['requests', 'tokens', 'costUsd'] as const)('one waits for what another gives back: %s', async (kind) => {
     const grants = grantsOf({ requests: 9, tokens: 100, costUsd: 1 });
-    const first = await grants.take(kind === 'requests' ? 8 : 4, still);
+    const first = await grants.takeGrant(kind === 'requests' ? 8 : 4, still);
     expect(first?.[kind]).toBe({ requests: 8, tokens: 100, costUsd: 1 }[kind]);
-    const second = grants.take(4, still);
+    const second = grants.takeGrant(4, still);
     expect(await isSettled(second)).toBe(false);
     grants.giveBack(first ?? free);
     expect((await second)?.[kind]).toBe({ requests: 4, tokens: 100, costUsd: 1 }[kind]);
@@ -38,7 +38,7 @@ describe('B-7: the grants of a session', () => {
 
   it('if not all can have one, the others wait for those that do', async () => {
     const grants = grantsOf({ requests: 2 });
-    const [first, second] = [grants.take(1, still), grants.take(1, still)];
+    const [first, second] = [grants.takeGrant(1, still), grants.takeGrant(1, still)];
     const granted = { requests: 1, tokens: null, costUsd: null };
     expect([await isSettled(first), await isSettled(second)]).toContain(false);
     const one = await Promise.race([first, second]);
@@ -48,16 +48,16 @@ describe('B-7: the grants of a session', () => {
   });
 
   it('are refused if nothing is left and no sub-agent can give anything back', async () => {
-    expect(await grantsOf({ requests: 1 }).take(4, still)).toBeNull();
+    expect(await grantsOf({ requests: 1 }).takeGrant(4, still)).toBeNull();
     const spent: Spent = { requests: 3, tokens: 100, costUsd: 0 };
-    expect(await grantsOf({ tokens: 100 }, spent).take(4, still)).toBeNull();
+    expect(await grantsOf({ tokens: 100 }, spent).takeGrant(4, still)).toBeNull();
   });
 
   it('one that waits is refused once the others have spent what they had', async () => {
     let spent = nothingSpent;
     const grants = new Grants({ ...free, requests: 3 }, () => spent);
-    const first = await grants.take(2, still);
-    const waiting = grants.take(2, still);
+    const first = await grants.takeGrant(2, still);
+    const waiting = grants.takeGrant(2, still);
     expect(await isSettled(waiting)).toBe(false);
     spent = { ...nothingSpent, requests: 3 };
     grants.giveBack(first ?? free);
@@ -67,7 +67,7 @@ describe('B-7: the grants of a session', () => {
   it('made before a crash are reserved', async () => {
     const grants = grantsOf({ requests: 5 });
     grants.reserve({ requests: 3, tokens: null, costUsd: null });
-    expect(await grants.take(4, still)).toEqual({ requests: 1, tokens: null, costUsd: null });
+    expect(await grants.takeGrant(4, still)).toEqual({ requests: 1, tokens: null, costUsd: null });
   });
 
   it.each(['tokens', 'costUsd'] as const)('reserve %s, which come back with them', async (kind) => {
@@ -75,17 +75,17 @@ describe('B-7: the grants of a session', () => {
     const some = { ...free, [kind]: 4 };
     grants.reserve(some);
     grants.reserve(some);
-    const rest = await grants.take(4, still);
+    const rest = await grants.takeGrant(4, still);
     expect(rest?.[kind]).toBe(1);
     grants.giveBack(some);
-    expect((await grants.take(4, still))?.[kind]).toBe(4);
+    expect((await grants.takeGrant(4, still))?.[kind]).toBe(4);
   });
 
   it('a call that was aborted leaves no listener on its signal', async () => {
     const grants = grantsOf({ requests: 2 });
-    await grants.take(1, still);
+    await grants.takeGrant(1, still);
     const gone = new AbortController();
-    const waiting = grants.take(1, gone.signal);
+    const waiting = grants.takeGrant(1, gone.signal);
     gone.abort();
     expect(await waiting).toBeNull();
     expect(getEventListeners(gone.signal, 'abort')).toEqual([]);
@@ -93,20 +93,20 @@ describe('B-7: the grants of a session', () => {
 
   it('are not given to aborted calls, whether the abort comes during the wait or as the grant arrives', async () => {
     const grants = grantsOf({ requests: 3 });
-    const first = await grants.take(2, still);
+    const first = await grants.takeGrant(2, still);
     const gone = new AbortController();
-    const waiting = grants.take(2, gone.signal);
+    const waiting = grants.takeGrant(2, gone.signal);
     expect(await isSettled(waiting)).toBe(false);
     gone.abort();
     expect(await waiting).toBeNull();
-    const next = grants.take(2, still);
+    const next = grants.takeGrant(2, still);
     grants.giveBack(first ?? free);
     expect((await next)?.requests).toBe(2);
     grants.giveBack((await next) ?? free);
     const late = new AbortController();
     late.abort();
-    expect(await grants.take(2, late.signal)).toBeNull();
-    expect((await grants.take(2, still))?.requests).toBe(2);
+    expect(await grants.takeGrant(2, late.signal)).toBeNull();
+    expect((await grants.takeGrant(2, still))?.requests).toBe(2);
   });
 
   it('never add up to more than is left, whatever is taken, given back or aborted when', async () => {
@@ -125,7 +125,7 @@ describe('B-7: the grants of a session', () => {
           if ('take' in one) {
             const call = { controller: new AbortController(), isOver: false };
             calls.push(call);
-            void grants.take(one.take, call.controller.signal).then((grant) => {
+            void grants.takeGrant(one.take, call.controller.signal).then((grant) => {
               call.isOver = true;
               if (grant !== null) held.push(grant);
             });

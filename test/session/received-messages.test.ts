@@ -7,7 +7,7 @@ import {
   approveSession,
   connect,
   decidedBy,
-  receive,
+  receiveMessage,
   steerSession,
   stopSession,
 } from '../../src/session/recovery/messages.ts';
@@ -86,24 +86,26 @@ describe('D-2: a message from another process', () => {
 
   it.each(messages)('%j reaches the session that it is for', (message, log, told) => {
     const taking = tree();
-    expect(receive(taking.root, message)).toBe(log);
+    expect(receiveMessage(taking.root, message)).toBe(log);
     expect(taking.told).toEqual([told]);
     // One that comes too late is for none.
-    expect(receive(tree({ accepts: false }).root, message)).toBeNull();
+    expect(receiveMessage(tree({ accepts: false }).root, message)).toBeNull();
   });
 
   it('a stop and an abort are for the root', () => {
     const { root, told } = tree();
-    expect(receive(root, { type: 'session.stop' })).toBe('the log of above');
-    expect(receive(root, { type: 'session.abort', reason: 'enough' })).toBe('the log of above');
+    expect(receiveMessage(root, { type: 'session.stop' })).toBe('the log of above');
+    expect(receiveMessage(root, { type: 'session.abort', reason: 'enough' })).toBe('the log of above');
     expect(told).toEqual([['stop'], ['abort', 'enough']]);
   });
 
   it('a decision on a call that does not wait reaches no session', () => {
     const { root, told } = tree();
     const none = { reason: null, sessionId: null };
-    expect(receive(root, { type: 'approve', callId: 'x', approved: true, ...none })).toBeNull();
-    expect(receive(root, { type: 'answer', callId: 'x', output: 1, isError: false, sessionId: null })).toBeNull();
+    expect(receiveMessage(root, { type: 'approve', callId: 'x', approved: true, ...none })).toBeNull();
+    expect(
+      receiveMessage(root, { type: 'answer', callId: 'x', output: 1, isError: false, sessionId: null }),
+    ).toBeNull();
     expect(told).toEqual([]);
   });
 

@@ -17,9 +17,9 @@ function session(accepted: object | null, secrets: string[] = []): Ended<unknown
   const image = { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'AAAA' } };
   const said = replySaying('See.');
   const reply = { ...said, content: [...said.content, image] } as never;
-  observer.take({ type: 'turn.started', turn: 1, isLastTurn: false });
-  observer.take(started());
-  observer.take({
+  observer.takeFact({ type: 'turn.started', turn: 1, isLastTurn: false });
+  observer.takeFact(started());
+  observer.takeFact({
     ...{ type: 'attempt.replied', turn: 1, attempt: 1, target: 'one' },
     ...{ reply, fault: null, calls: [], usage, costUsd: null },
   });
@@ -50,7 +50,7 @@ describe('F-1: the report of a session', () => {
 
   it('of a plain reply without files has no list of them', () => {
     const one = session({ source: 'text_fallback', content: 'So.' });
-    one.observer.take(started(2));
+    one.observer.takeFact(started(2));
     const { report } = sessionResult(one, ended);
     expect(report).not.toHaveProperty('files');
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { requestBound, userMessage } from '../../machines/index.ts';
 import { type AgentDefinition, defineAgent, type SessionOptions } from '../../src/index.ts';
-import { checkOptions, checkResumeOptions, inputMessages, sessionInput } from '../../src/session/input.ts';
+import { checkOptions, checkResumeOptions, sessionInput, startingConversation } from '../../src/session/input.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 
 const models = ['one', 'two'].map((modelId) => rehearsalModel([], { modelId }));
@@ -53,7 +53,7 @@ describe('B-1: the options of a session', () => {
 });
 
 describe('C-6: the messages that a session begins with', () => {
-  const messages = (options: object) => inputMessages(options as SessionOptions);
+  const messages = (options: object) => startingConversation(options as SessionOptions);
 
   it('a prompt, messages, or both, the prompt last', () => {
     expect(messages({ prompt: 'Go.' })).toEqual({ messages: [userMessage('Go.')], repairs: null });

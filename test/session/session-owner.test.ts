@@ -31,11 +31,11 @@ function owner({ onDelivery, isReplaying = false, withSubAgents = true }: Given 
 describe('D-1: what a running machine tells its session', () => {
   it('a fact is taken in; a stop reaches the sub-agents after it', () => {
     const { made, told } = owner();
-    made.take({ type: 'session.stopping' });
-    made.take({ type: 'session.succeeded', turns: 1 });
+    made.takeFact({ type: 'session.stopping' });
+    made.takeFact({ type: 'session.succeeded', turns: 1 });
     expect(told).toEqual([['fact', 'session.stopping'], ['stop'], ['fact', 'session.succeeded']]);
     const alone = owner({ withSubAgents: false });
-    alone.made.take({ type: 'session.stopping' });
+    alone.made.takeFact({ type: 'session.stopping' });
     expect(alone.told).toEqual([['fact', 'session.stopping']]);
   });
 

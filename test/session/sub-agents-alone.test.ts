@@ -59,7 +59,7 @@ function subAgents({
   };
   /** How many requests another sub-agent could be granted now. */
   const left = async () => {
-    const most = await grants.take(1_000, new AbortController().signal);
+    const most = await grants.takeGrant(1_000, new AbortController().signal);
     if (most !== null) grants.giveBack(most);
     return most?.requests;
   };

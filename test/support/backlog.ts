@@ -14,8 +14,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import type { RunState } from '../../machines/index.ts';
-import { contentOf, type Told } from '../../src/inspect/recorded/recorded-data.ts';
-import { RunReplayer } from '../../src/inspect/recorded/run-replayer.ts';
+import { contentOfObservation, type Observation } from '../../src/inspect/recorded/recording-data.ts';
+import { RunMicrostepReplay } from '../../src/inspect/recorded/run-microstep-replay.ts';
 import { Redactor } from '../../src/inspect/tape/redacted.ts';
 import type { JournalEntry } from '../../src/journal/journal.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
@@ -203,11 +203,11 @@ async function expectTapeOf(journal: MemoryJournal, { events, result }: TestRun)
   const ended = { completed: 'succeeded', exitedEarly: result.abortReason === null ? 'failed' : 'aborted' };
   expect(row?.status).toBe(ended[result.status]);
   const live = events.map(({ run: _, ...fact }) => fact);
-  const again = (one: Told) => ({ ...contentOf(one), at: one.at, run: undefined });
-  for (const entries of [recorded, new Redactor(() => ['an-unused-secret']).take(recorded)]) {
-    const { told, difference, frames } = new RunReplayer().play(entries);
+  const again = (one: Observation) => ({ ...contentOfObservation(one), at: one.at, run: undefined });
+  for (const entries of [recorded, new Redactor(() => ['an-unused-secret']).takeEntries(recorded)]) {
+    const { told, difference, microsteps } = new RunMicrostepReplay().play(entries);
     expect(difference).toBeNull();
     expect(told.map(again)).toEqual(live);
-    expect(frames.at(-1)).toMatchObject({ machine: 'workflow', isActive: false, facts: live.length });
+    expect(microsteps.at(-1)).toMatchObject({ machine: 'workflow', isActive: false, facts: live.length });
   }
 }

@@ -2,7 +2,7 @@ import { tool } from 'ai';
 import { z } from 'zod';
 import { defineAgent, forkSession, readSession, replaySession, resumeSession, runSession } from '../../src/index.ts';
 import { sessionFile } from '../../src/inspect/index.ts';
-import { Replayer } from '../../src/inspect/recorded/replayer.ts';
+import { MicrostepReplay } from '../../src/inspect/recorded/microstep-replay.ts';
 import type { JournalEntry } from '../../src/journal/journal.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
@@ -65,6 +65,6 @@ export const acts: Record<string, (broken: readonly JournalEntry[]) => Promise<u
   replayed: async (broken) => replaySession(await kept(broken), 's'),
   read: async (broken) => readSession(await kept(broken), 's'),
   forked: async (broken) => forkSession(await kept(broken), 's', { at: 'turn-2' }),
-  'played for the inspector': async (broken) => new Replayer().play(broken),
+  'played for the inspector': async (broken) => new MicrostepReplay().play(broken),
   'shown in a file': async (broken) => sessionFile(broken),
 };

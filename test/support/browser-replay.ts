@@ -24,7 +24,7 @@ function factsAfter(input: SessionInput, deliveries: readonly Delivery[]): Fact[
     inspect: ({ type, actorRef }) => {
       if (type !== '@xstate.actor' || !('on' in actorRef)) return;
       (actorRef as Emitter).on('*', (emitted) => {
-        if (emitted.type === 'effect.requested' || emitted.type === 'effect.cancelled') host.take(emitted);
+        if (emitted.type === 'effect.requested' || emitted.type === 'effect.cancelled') host.takeRequest(emitted);
         else facts.push(emitted);
       });
     },

@@ -1,19 +1,19 @@
 import type { Fact, WorkflowFact } from '../../machines/index.ts';
-import type { Change } from '../../src/inspect/recorded/counts.ts';
-import { Recorded } from '../../src/inspect/recorded/recorded.ts';
-import { emptyPart, type Frame, type Part } from '../../src/inspect/recorded/recorded-data.ts';
+import type { CounterChange } from '../../src/inspect/recorded/counts.ts';
+import { emptyRecordingPart, type Microstep, type RecordingPart } from '../../src/inspect/recorded/recording-data.ts';
+import { ShownRecording } from '../../src/inspect/recorded/shown-recording.ts';
 import type { SessionHead } from '../../src/journal/journal.ts';
 
 /** A recording written by hand: so many facts after each frame, one entry a frame unless said. */
 export function handMade(
-  frames: readonly (Partial<Frame> & { facts: number })[],
+  frames: readonly (Partial<Microstep> & { facts: number })[],
   facts: readonly (Fact | { scope: string; fact: Fact } | { runFact: WorkflowFact })[],
-  own: Partial<Part> = {},
-): Recorded {
-  const recorded = new Recorded();
-  recorded.take({
-    ...emptyPart(),
-    frames: frames.map((frame, index) => ({ ...noFrame, entry: index + 1, ...frame })),
+  own: Partial<RecordingPart> = {},
+): ShownRecording {
+  const recorded = new ShownRecording();
+  recorded.takePart({
+    ...emptyRecordingPart(),
+    microsteps: frames.map((frame, index) => ({ ...noFrame, entry: index + 1, ...frame })),
     told: facts.map((one, index) => {
       const place = { scope: '', at: (index + 1) * 1_000, entry: index + 1 };
       return 'type' in one ? { ...place, fact: one } : { ...place, ...one };
@@ -23,7 +23,7 @@ export function handMade(
   return recorded;
 }
 
-const noFrame: Omit<Frame, 'facts' | 'entry'> = {
+const noFrame: Omit<Microstep, 'facts' | 'entry'> = {
   scope: '',
   actor: '',
   machine: 'session',
@@ -39,6 +39,6 @@ export function headOf(maxTurns: number, maxRetries: number, own: Partial<Sessio
 }
 
 /** A session's numbers that changed with a fact, by their paths. */
-export function changed(told: number, values: Record<string, number | null>, scope = ''): Change[] {
+export function changed(told: number, values: Record<string, number | null>, scope = ''): CounterChange[] {
   return Object.entries(values).map(([path, value]) => ({ scope, told, path, value }));
 }

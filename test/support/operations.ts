@@ -1,4 +1,4 @@
-import type { Operation, operationTool } from '../../src/tools/service/openapi-operation.ts';
+import type { ApiOperation, operationTool } from '../../src/tools/service/openapi-operation.ts';
 import { service } from './service.ts';
 
 type Made = {
@@ -20,7 +20,7 @@ export const madeBy = (toolOf: typeof operationTool, operation: object, more: ob
     policy: { allowPrivate: true },
     needsApproval: false,
     ...more,
-  } as Operation) as unknown as Made | null;
+  } as ApiOperation) as unknown as Made | null;
 
 export const parameter = (name: string, more: object = {}) => ({
   ...{ name, in: 'query', schema: { type: 'string' } },

@@ -6,7 +6,7 @@ export const meta = (data: object) => ({ providerMetadata: { own: data } });
 /** The reply that is read from these parts, and the deltas that they gave. */
 export function read(...parts: unknown[]) {
   const reader = new ReplyReader(place);
-  const deltas = parts.map((part) => reader.take(Object(part))).filter((delta) => delta !== null);
+  const deltas = parts.map((part) => reader.takePart(Object(part))).filter((delta) => delta !== null);
   return { reader, reply: reader.reply('own', []), deltas };
 }
 

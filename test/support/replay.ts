@@ -16,7 +16,7 @@ export function replay(input: SessionInput, deliveries: readonly Delivery[]) {
       if (event.type !== '@xstate.actor' || !('on' in event.actorRef)) return;
       const actorRef = event.actorRef as { on(type: '*', listener: (emitted: Fact | HostEvent) => void): void };
       actorRef.on('*', (emitted) => {
-        if (emitted.type === 'effect.requested' || emitted.type === 'effect.cancelled') host.take(emitted);
+        if (emitted.type === 'effect.requested' || emitted.type === 'effect.cancelled') host.takeRequest(emitted);
         else facts.push(emitted);
       });
     },

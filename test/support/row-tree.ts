@@ -8,7 +8,7 @@ export type Said = { scope: string } & ({ fact: Fact } | { sighting: Sighting } 
 /** Takes what was told into a list, one second after the other, and returns its lines, indented as on the page. */
 export function linesOf(list: RowList, told: readonly Said[]): string[] {
   for (const [index, one] of told.entries())
-    list.take({ ...one, at: (index + 1) * 1_000, entry: index + 1 }, index + 1);
+    list.takeObservation({ ...one, at: (index + 1) * 1_000, entry: index + 1 }, index + 1);
   return list.root === null ? [] : lines(list.root, '');
 }
 

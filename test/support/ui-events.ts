@@ -45,7 +45,7 @@ export async function since(...events: SessionEvent[]) {
   const ui = new UIChunks();
   let chunks: unknown[] = [];
   for (const one of [event('turn.started', { turn: 1, isLastTurn: false }), event('attempt.started', at), ...events])
-    chunks = await ui.take(one);
+    chunks = await ui.takeEvent(one);
   return { ui, chunks, status: () => ui.metadata(event('x')) };
 }
 export const chunksSince = async (...events: SessionEvent[]) => (await since(...events)).chunks;

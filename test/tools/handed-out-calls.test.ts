@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../src/testing/index.ts';
-import { type ClientToolOptions, clientAnswer, handOut, unanswered } from '../../src/tools/client-tool.ts';
+import { type ClientToolOptions, clientOutcome, handOut, unanswered } from '../../src/tools/client-tool.ts';
 import { estimateOutputTokens } from '../../src/vocabulary/tokens.ts';
 
 const call = { turn: 1, attempt: 2, index: 3, callId: 'c', name: 'ask' };
@@ -42,7 +42,7 @@ describe('C-1: a call that is answered from outside', () => {
 
   it('its answer is a result, or a failure with its text', () => {
     const { made } = options();
-    expect(clientAnswer(made, call, { output: { a: 1 }, isError: false })).toMatchObject({
+    expect(clientOutcome(made, call, { output: { a: 1 }, isError: false })).toMatchObject({
       slug: null,
       result: { success: true },
       output: { type: 'text', value: '{"a":1}' },
@@ -52,7 +52,7 @@ describe('C-1: a call that is answered from outside', () => {
       [{ code: 5 }, '{"code":5}'],
       [undefined, 'it failed'],
     ])
-      expect(clientAnswer(made, call, { output, isError: true })).toMatchObject({
+      expect(clientOutcome(made, call, { output, isError: true })).toMatchObject({
         slug: 'tool_exec_failed',
         result: { success: false },
         output: { type: 'error-text', value: expect.stringContaining(String(value)) },
@@ -62,11 +62,11 @@ describe('C-1: a call that is answered from outside', () => {
   it('T-6: a large answer is kept for `read_result`, if the agent has that tool', () => {
     const long = 'word '.repeat(1_000);
     const kept = options({ isReadable: true });
-    const { output, kept: whole, tokens } = clientAnswer(kept.made, call, { output: long, isError: false });
+    const { output, kept: whole, tokens } = clientOutcome(kept.made, call, { output: long, isError: false });
     expect(whole).toBe(long);
     expect(JSON.stringify(output)).toContain('r1_2_3');
     expect(tokens).toBe(estimateOutputTokens(output));
-    const without = clientAnswer(options().made, call, { output: long, isError: false });
+    const without = clientOutcome(options().made, call, { output: long, isError: false });
     expect(without.kept).toBeNull();
     expect(JSON.stringify(without.output)).not.toContain('r1_2_3');
   });

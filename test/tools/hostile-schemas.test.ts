@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openApiTools } from '../../src/index.ts';
-import { bounded } from '../../src/schema/bounded-check.ts';
+import { runBounded } from '../../src/schema/bounded-check.ts';
 import { compileForeign } from '../../src/schema/foreign-schema.ts';
 import { call, odd, slugsOf, texts } from '../support/mcp.ts';
 import { json, service } from '../support/service.ts';
@@ -64,18 +64,18 @@ describe('schemas that others wrote', () => {
       if (tries === 1) Atomics.wait(cell, 0, 0, 200);
       return 'checked';
     };
-    expect(bounded(20, sleepsOnce)).toBe('checked');
+    expect(runBounded(20, sleepsOnce)).toBe('checked');
     expect(tries).toBe(2);
     const works = () => {
       for (;;) tries += 1;
     };
-    expect(() => bounded(20, works)).toThrow(/timed out/);
+    expect(() => runBounded(20, works)).toThrow(/timed out/);
     tries = 0;
     const sleeps = () => {
       tries += 1;
       Atomics.wait(cell, 0, 0, 2_000);
     };
-    expect(() => bounded(5, sleeps)).toThrow(/timed out/);
+    expect(() => runBounded(5, sleeps)).toThrow(/timed out/);
     expect(tries).toBe(4);
   });
 

@@ -4,7 +4,7 @@ import { running } from '../support/running-tool.ts';
 
 it('C-1: a tool that limits itself runs without a slot: the tools that it runs need one', async () => {
   const slots = new Slots(1);
-  await slots.take(AbortSignal.timeout(1_000));
+  await slots.takeSlot(AbortSignal.timeout(1_000));
   const { outcome } = running(() => 'done', { timeoutMs: null }, { slots });
   expect((await outcome).result.value).toBe('done');
 });

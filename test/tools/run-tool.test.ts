@@ -7,7 +7,7 @@ import { running } from '../support/running-tool.ts';
 
 const spent = { requests: 2, tokens: 30, costUsd: 0.5 };
 const said = (value: string) => ({ type: 'text', value }) as const;
-const isFree = async (slots: Slots) => (await slots.take(AbortSignal.timeout(1_000)))();
+const isFree = async (slots: Slots) => (await slots.takeSlot(AbortSignal.timeout(1_000)))();
 const turn = () => new Promise(setImmediate);
 
 describe('C-1 C-3: one call of one tool', () => {
@@ -163,7 +163,7 @@ describe('C-1 C-3: one call of one tool', () => {
     const { outcome, slots, controller } = running(() => new Promise(() => undefined));
     await turn();
     let isTaken = false;
-    const taken = slots.take(new AbortController().signal).then((release) => {
+    const taken = slots.takeSlot(new AbortController().signal).then((release) => {
       isTaken = true;
       release();
     });

@@ -7,7 +7,7 @@ function taking(slots: Slots) {
   const gone: Record<string, unknown> = {};
   const free: Record<string, () => void> = {};
   const take = (name: string, signal = new AbortController().signal) =>
-    slots.take(signal).then(
+    slots.takeSlot(signal).then(
       (release) => {
         given.push(name);
         free[name] = release;

@@ -54,7 +54,7 @@ describe('S-6: the message of a session', () => {
       ...{ type: 'data-turn', id: 'turn-1', data: { turn: 1, isLastTurn: true, status, attempts } },
     });
     const ui = new UIChunks();
-    expect(await ui.take(event('turn.started', { turn: 1, isLastTurn: true }))).toEqual([
+    expect(await ui.takeEvent(event('turn.started', { turn: 1, isLastTurn: true }))).toEqual([
       turn('running', []),
       { type: 'start-step' },
     ]);
@@ -67,12 +67,14 @@ describe('S-6: the message of a session', () => {
       usage: null,
       costUsd: null,
     };
-    expect(await ui.take(event('attempt.started', { ...at, notice: 'Note.' }))).toMatchObject([
+    expect(await ui.takeEvent(event('attempt.started', { ...at, notice: 'Note.' }))).toMatchObject([
       turn('running', [attempt]),
     ]);
-    expect(await ui.take(delta('Say'))).toHaveLength(2);
+    expect(await ui.takeEvent(delta('Say'))).toHaveLength(2);
     expect(
-      await ui.take(event('attempt.failed', { ...at, slugs: ['empty_response'], detail: null, partsTakenBack: 1 })),
+      await ui.takeEvent(
+        event('attempt.failed', { ...at, slugs: ['empty_response'], detail: null, partsTakenBack: 1 }),
+      ),
     ).toMatchObject([
       { type: 'reset-step' },
       turn('running', [{ attempt: 1, status: 'failed', slugs: ['empty_response'] }]),
@@ -83,7 +85,7 @@ describe('S-6: the message of a session', () => {
       ['turn.finished', 'finished'],
       ['turn.succeeded', 'succeeded'],
     ] as const) {
-      const [shown, end] = await ui.take(event(type, { turn: 1, attempts: 1, slugs: [], failure: null }));
+      const [shown, end] = await ui.takeEvent(event(type, { turn: 1, attempts: 1, slugs: [], failure: null }));
       expect([shown, end]).toMatchObject([
         { type: 'data-turn', id: 'turn-1', data: { status } },
         { type: 'finish-step' },

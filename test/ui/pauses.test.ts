@@ -10,7 +10,7 @@ const pauseAfter = (
   decided: { sessionId: string; callId: string }[] = [],
 ) => {
   const pause = new Pause(decided);
-  for (const one of events) pause.take(one);
+  for (const one of events) pause.takeEvent(one);
   return pause;
 };
 const isPaused = (...events: ReturnType<typeof event>[]) => pauseAfter([...begun, ...events]).isOn;

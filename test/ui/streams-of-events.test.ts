@@ -244,23 +244,25 @@ describe('a report that grows', () => {
 
   it('is read as it grows by a twentieth, from the call of the session itself', async () => {
     const report = new GrowingReport();
-    expect(await report.take(input('{"content":'))).toBeUndefined();
-    expect(await report.take(input('"abcdefghij'))).toBe('abcdefghij');
+    expect(await report.takeEvent(input('{"content":'))).toBeUndefined();
+    expect(await report.takeEvent(input('"abcdefghij'))).toBe('abcdefghij');
     // 22 characters were read; the next are read from 24.
-    expect(await report.take(input('k'))).toBeUndefined();
-    expect(await report.take(input('l'))).toBe('abcdefghijkl');
-    expect(await report.take(input('never', { path: ['reader'] }))).toBeUndefined();
-    expect(await report.take(input('never', { toolName: 'look' }))).toBeUndefined();
-    expect(await report.take(event('tool.progressed', { toolName: 'final_report', delta: 'never' }))).toBeUndefined();
-    expect(await report.take(input('mnopq"}'))).toBe('abcdefghijklmnopq');
+    expect(await report.takeEvent(input('k'))).toBeUndefined();
+    expect(await report.takeEvent(input('l'))).toBe('abcdefghijkl');
+    expect(await report.takeEvent(input('never', { path: ['reader'] }))).toBeUndefined();
+    expect(await report.takeEvent(input('never', { toolName: 'look' }))).toBeUndefined();
+    expect(
+      await report.takeEvent(event('tool.progressed', { toolName: 'final_report', delta: 'never' })),
+    ).toBeUndefined();
+    expect(await report.takeEvent(input('mnopq"}'))).toBe('abcdefghijklmnopq');
   });
 
   it('starts over with another part, and is undefined without content', async () => {
     const report = new GrowingReport();
-    await report.take(input('{"content":"a'));
-    expect(await report.take(input('{"content":"b', { attempt: 2 }))).toBe('b');
-    expect(await report.take(input('{"content":{"c":1}}', { part: 1 }))).toEqual({ c: 1 });
+    await report.takeEvent(input('{"content":"a'));
+    expect(await report.takeEvent(input('{"content":"b', { attempt: 2 }))).toBe('b');
+    expect(await report.takeEvent(input('{"content":{"c":1}}', { part: 1 }))).toEqual({ c: 1 });
     for (const [part, text] of ['{"status":"success"}', '7', 'null', '"content"', 'no JSON'].entries())
-      expect(await report.take(input(text, { part: part + 2 }))).toBeUndefined();
+      expect(await report.takeEvent(input(text, { part: part + 2 }))).toBeUndefined();
   });
 });

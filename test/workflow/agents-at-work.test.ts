@@ -7,12 +7,12 @@ import { type AgentDefinition, defineAgent } from '../../src/index.ts';
 import { manualClock, rehearsalModel } from '../../src/testing/index.ts';
 import type { BacklogItem } from '../../src/workflow/backlog/backlog.ts';
 import {
-  type Sessions,
-  spoken,
-  unlessAborted,
+  askAgent,
+  type RunSessions,
+  resultOrAborted,
   type WorkFunction,
   wasAborted,
-  work,
+  workOnItem,
 } from '../../src/workflow/run/agents.ts';
 import type { WorkflowAgents } from '../../src/workflow/run/parts.ts';
 import { report } from '../support/session.ts';
@@ -26,7 +26,7 @@ const item = { id: 'BUG-001', folder: 'bugs/BUG-001', title: 'Mend it' } as Back
 let folder: string;
 let warnings: string[];
 let ended: unknown[];
-let sessions: Sessions;
+let sessions: RunSessions;
 beforeEach(() => {
   folder = temporaryFolder();
   warnings = [];
@@ -41,7 +41,7 @@ beforeEach(() => {
     approve: () => ({ approved: true }),
     grant: async () => ({ budget: {}, end: (result) => void ended.push(result?.counters.turns ?? null) }),
     warn: (message) => warnings.push(message),
-  } as Sessions;
+  } as RunSessions;
 });
 const task = (own: object = {}) => ({
   phase: 'processing' as const,
@@ -54,7 +54,7 @@ const task = (own: object = {}) => ({
 });
 const worked = async (agent: WorkflowAgents['process']) => {
   const outcomes: unknown[] = [];
-  const outcome = await work(agent, task(), sessions, (one) => outcomes.push(one));
+  const outcome = await workOnItem(agent, task(), sessions, (one) => outcomes.push(one));
   return { outcome, outcomes };
 };
 const nothing = { agent: 'worker', slugs: [], lookedFor: [] };
@@ -128,8 +128,8 @@ describe('W-1: a function that works on an item', () => {
       return new Promise<never>(() => {});
     });
     expect((await working).outcome).toMatchObject({ verdict: 'aborted', slugs: ['aborted'], message: 'aborted' });
-    expect(await unlessAborted(controller.signal, () => 'begun')).toBe(wasAborted);
-    expect(await unlessAborted(new AbortController().signal, () => 'begun')).toBe('begun');
+    expect(await resultOrAborted(controller.signal, () => 'begun')).toBe(wasAborted);
+    expect(await resultOrAborted(new AbortController().signal, () => 'begun')).toBe('begun');
   });
 });
 
@@ -219,11 +219,11 @@ describe('W-1: an agent that works on an item', () => {
     await worked(agentOf([report({ status: 'succeeded', message: 'ok' })]));
     expect(seen[0]).toEqual(['session.started', { run: basename(folder), role: 'processing', item: 'BUG-001' }]);
     seen.length = 0;
-    await spoken(agentOf([report()]), 'summary', 'Say it.', sessions);
+    await askAgent(agentOf([report()]), 'summary', 'Say it.', sessions);
     expect(seen[0]).toEqual(['session.started', { run: basename(folder), role: 'summary' }]);
   });
 
-  it.each<[string, Sessions['approve'], boolean, string | null]>([
+  it.each<[string, RunSessions['approve'], boolean, string | null]>([
     ['approved', () => ({ approved: true }), true, null],
     ['denied with a reason', async () => ({ approved: false, reason: 'not now' }), false, 'not now'],
     ['undecided', () => undefined as never, false, 'no decision was made'],
@@ -244,7 +244,7 @@ describe('W-1: an agent that works on an item', () => {
   });
 
   it('an agent that only reports returns its report, or why there is none', async () => {
-    const speak = (agent: Parameters<typeof spoken>[0]) => spoken(agent, 'summary', 'Say it.', sessions);
+    const speak = (agent: Parameters<typeof askAgent>[0]) => askAgent(agent, 'summary', 'Say it.', sessions);
     const json = { format: 'json' as const, schema: z.object({ a: z.number() }) };
     expect(await speak(agentOf([report({ a: 1 })], { report: json }))).toEqual({ said: { a: 1 } });
     expect(await speak(agentOf([report('Words.')]))).toEqual({ said: 'Words.' });

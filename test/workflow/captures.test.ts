@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { WorkItemDraft } from '../../machines/index.ts';
-import { type Capture, capture, finishWrites, lost } from '../../src/workflow/run/ending/capture.ts';
+import { type Capture, capture, finishWrites, unwrittenText } from '../../src/workflow/run/ending/capture.ts';
 import { TestBacklog } from '../support/backlog.ts';
 
 const draft: WorkItemDraft = {
@@ -147,7 +147,7 @@ describe('W-2: an incident becomes a work item', () => {
   });
 
   it('W-3: a text that could not be written is in its problem', () => {
-    expect(lost('report.md', new Error('disk full'), 'The text.')).toBe(
+    expect(unwrittenText('report.md', new Error('disk full'), 'The text.')).toBe(
       'report.md could not be written: disk full. Its text:\n\nThe text.',
     );
   });

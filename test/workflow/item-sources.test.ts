@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { KindLayout } from '../../src/workflow/backlog/item-kinds.ts';
-import { idsIn, itemFacts } from '../../src/workflow/backlog/reading/item-sources.ts';
+import { itemFacts, namedIds } from '../../src/workflow/backlog/reading/item-sources.ts';
 import { itemText, mostOfText, wholeItemText } from '../../src/workflow/backlog/reading/item-text.ts';
 import { KnownItems } from '../../src/workflow/backlog/reading/known-items.ts';
 import { checkInside } from '../../src/workflow/backlog/reading/links.ts';
@@ -190,7 +190,7 @@ describe('W-1: what an item depends on', () => {
       ['BUG-002', 'FEAT-3', 'ACTION-4'],
     ],
     [{ id: 'BUG-1', 'BUG-2': 1 }, ['BUG-1']],
-  ])('the ids in %j', (value, ids) => expect(idsIn(value)).toEqual(ids));
+  ])('the ids in %j', (value, ids) => expect(namedIds(value)).toEqual(ids));
 
   it('is in its report and its prompt, and so is what it holds up', () => {
     expect(

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import {
+  bulletList,
   evidenceList,
-  type ItemFacts,
   itemFiles,
-  listed,
+  type NewItemFacts,
   quoted,
   sections,
 } from '../../src/workflow/backlog/item-files.ts';
@@ -24,7 +24,7 @@ const [bugs, features, actions] = ['BUG', 'FEAT', 'ACTION'].map(layoutOf) as [
   ReturnType<typeof layoutOf>,
 ];
 
-const facts = (over: Partial<ItemFacts> = {}): ItemFacts => ({
+const facts = (over: Partial<NewItemFacts> = {}): NewItemFacts => ({
   id: 'BUG-007',
   createdAt: '2026-03-04T05:06:07.000Z',
   duplicates: [],
@@ -38,7 +38,7 @@ const bug = (over: Record<string, unknown> = {}) => {
   const shared = { title: 'It breaks', component: 'core', priority: 'P1', description: 'When it starts.' };
   return { ...checkedItem({ item_type: 'bug', ...shared, ...over }), metadata: over.metadata ?? {} } as WorkItem;
 };
-const filesOf = (item = bug(), over: Partial<ItemFacts> = {}, layout = bugs) => itemFiles(layout, item, facts(over));
+const filesOf = (item = bug(), over: Partial<NewItemFacts> = {}, layout = bugs) => itemFiles(layout, item, facts(over));
 const reportOf = (...args: Parameters<typeof filesOf>) => {
   const layout = args[2] ?? bugs;
   return JSON.parse(filesOf(...args).get(layout.reportFile) ?? '');
@@ -175,8 +175,8 @@ describe('the texts of an item', () => {
   });
 
   it('a list has one line for each entry', () => {
-    expect(listed([' a\n  b ', 'c'])).toBe('- a b\n- c');
-    expect(listed([])).toBe('');
+    expect(bulletList([' a\n  b ', 'c'])).toBe('- a b\n- c');
+    expect(bulletList([])).toBe('');
   });
 
   it('empty sections are left out, but not the title, and indentation stays', () => {

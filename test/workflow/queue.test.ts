@@ -3,7 +3,7 @@ import type { RunState } from '../../machines/index.ts';
 import { defineAgent } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import type { BacklogItem } from '../../src/workflow/backlog/backlog.ts';
-import type { Sessions } from '../../src/workflow/run/agents.ts';
+import type { RunSessions } from '../../src/workflow/run/agents.ts';
 import type { WorkflowAgents } from '../../src/workflow/run/parts.ts';
 import { behind, Queue } from '../../src/workflow/run/queue.ts';
 import type { RunFolder } from '../../src/workflow/run/run-folder.ts';
@@ -15,7 +15,7 @@ const agentOf = (replies: Parameters<typeof rehearsalModel>[0], own = {}) =>
   defineAgent({ name: 'scanner', models: [rehearsalModel(replies)], ...own });
 
 let folder: string;
-let sessions: Sessions;
+let sessions: RunSessions;
 beforeEach(() => {
   folder = temporaryFolder();
   sessions = {
@@ -25,7 +25,7 @@ beforeEach(() => {
     logger: false,
     options: {},
     grant: async () => ({ budget: {}, end: () => {} }),
-  } as unknown as Sessions;
+  } as unknown as RunSessions;
 });
 
 describe('W-1: the order of a run', () => {

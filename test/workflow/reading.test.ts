@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { withoutCode } from '../../src/workflow/backlog/reading/fences.ts';
-import { idsIn } from '../../src/workflow/backlog/reading/item-sources.ts';
-import { promptFacts, statusIn, withPriority, withStatus } from '../../src/workflow/backlog/reading/prompt-file.ts';
+import { namedIds } from '../../src/workflow/backlog/reading/item-sources.ts';
+import { promptFacts, statusInHead, withPriority, withStatus } from '../../src/workflow/backlog/reading/prompt-file.ts';
 import { meaningOf } from '../../src/workflow/backlog/reading/statuses.ts';
 
 describe('W-1: what a status means', () => {
@@ -56,7 +56,7 @@ describe('W-1: ids of other items', () => {
     [null, []],
     [7, []],
     [false, []],
-  ])('%j: %j', (value, ids) => expect(idsIn(value)).toEqual(ids));
+  ])('%j: %j', (value, ids) => expect(namedIds(value)).toEqual(ids));
 });
 
 describe('W-1: code blocks say nothing of an item', () => {
@@ -187,7 +187,7 @@ describe('W-1: changes in the head of a PROMPT.md', () => {
     ['status:', null, 'status:'],
     ['status: new/old', null, 'status: new/old'],
   ])('status of %j', (text, status, changed) => {
-    expect(statusIn(text)).toBe(status);
+    expect(statusInHead(text)).toBe(status);
     expect(withStatus(text, 'done')).toBe(changed);
   });
 

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { EndingOutcome, RunState, WorkflowFact } from '../../machines/index.ts';
 import type { SessionEvent } from '../../src/observe/events.ts';
 import type { SessionResult } from '../../src/session/session.ts';
-import { SessionLog } from '../../src/workflow/run/documents/session-log.ts';
+import { RunSessionLog } from '../../src/workflow/run/documents/session-log.ts';
 import { RunFolder } from '../../src/workflow/run/run-folder.ts';
 import { logFact } from '../../src/workflow/run/run-log.ts';
 import { diedIn } from '../graph/levels/workflow.ts';
@@ -160,7 +160,7 @@ describe('S-7: the log of a session of a run', () => {
 
   it('has a line for each event but the deltas, and one for the result', () => {
     const folder = temporaryFolder();
-    const log = new SessionLog(folder, 'processing', 'BUG-001');
+    const log = new RunSessionLog(folder, 'processing', 'BUG-001');
     log.write(event);
     log.write({ type: 'model.delta', delta: 'x' } as SessionEvent);
     log.end({ ...result, counters: { turns: 1 }, more: 1 } as unknown as SessionResult);
@@ -176,15 +176,15 @@ describe('S-7: the log of a session of a run', () => {
   it('does not write over that of an earlier session', () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'scan.jsonl'), 'kept');
-    for (let at = 0; at < 2; at += 1) new SessionLog(folder, 'scan', null).close();
-    new SessionLog(folder, 'testing', 'BUG-001').close();
+    for (let at = 0; at < 2; at += 1) new RunSessionLog(folder, 'scan', null).close();
+    new RunSessionLog(folder, 'testing', 'BUG-001').close();
     expect(readdirSync(folder).sort()).toEqual(['BUG-001-testing.jsonl', 'scan-2.jsonl', 'scan-3.jsonl', 'scan.jsonl']);
     expect(readFileSync(join(folder, 'scan.jsonl'), 'utf8')).toBe('kept');
   });
 
   it('a line that cannot be written is reported once, and ends the log', () => {
     const folder = temporaryFolder();
-    const log = new SessionLog(folder, 'scan', null);
+    const log = new RunSessionLog(folder, 'scan', null);
     const ring: Record<string, unknown> = { type: 'turn.started' };
     ring.itself = ring;
     log.write(ring as unknown as SessionEvent);

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { BacklogItem } from '../../src/workflow/backlog/backlog.ts';
-import { createdSince, idsIn, noteWork, setItemAside } from '../../src/workflow/run/filing.ts';
+import { allItemIds, createdSince, noteWork, setItemAside } from '../../src/workflow/run/filing.ts';
 import { TestBacklog } from '../support/backlog.ts';
 
 let backlog: TestBacklog;
@@ -114,7 +114,7 @@ describe('what a run created', () => {
   it('is every folder with a new id, wherever it is now', () => {
     backlog.bug(1);
     backlog.write('completed/FEAT-002-an-older-one/PROMPT.md', 'x');
-    const before = idsIn(backlog.folder);
+    const before = allItemIds(backlog.folder);
     expect(before.toSorted()).toEqual(['BUG-001', 'FEAT-002']);
     backlog.feature(3);
     backlog.write('completed/BUG-004-mended-at-once/PROMPT.md', 'x');

@@ -78,7 +78,7 @@ export class ChatView {
 
   private stream(delta: string): void {
     this.wasStreamed = true;
-    for (const line of this.text.take(delta, this.width())) this.line(line);
+    for (const line of this.text.takeDelta(delta, this.width())) this.line(line);
     if (this.out.isTTY !== true) return;
     this.clear();
     this.out.write(this.text.growing(this.width()));

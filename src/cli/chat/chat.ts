@@ -5,7 +5,7 @@ import { tame } from '../../platform/text.ts';
 import type { Session, SessionResult } from '../../session/session.ts';
 import { startSession } from '../../session/start-session.ts';
 import { readAgentFile } from '../agent-file.ts';
-import { exitCodeOf, exitCodes, type Flags, UsageError } from '../command-line.ts';
+import { exitCodes, type Flags, sessionExitCode, UsageError } from '../command-line.ts';
 import { commandLogger } from '../log.ts';
 import { agentOf, lookingAround } from '../run.ts';
 import { ChatView } from './chat-view.ts';
@@ -60,7 +60,7 @@ class Chat {
       else if (message !== '') await this.answer(message);
     }
     this.keyboard.close();
-    return this.last === null ? exitCodes.succeeded : exitCodeOf(this.last);
+    return this.last === null ? exitCodes.succeeded : sessionExitCode(this.last);
   }
 
   /** Returns the next message, of one line or several; null at the end of the input. */

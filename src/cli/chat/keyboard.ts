@@ -17,7 +17,7 @@ export class Keyboard {
     const terminal = input.isTTY === true && output.isTTY === true;
     this.isTerminal = terminal;
     this.lines = createInterface({ input, output: terminal ? output : undefined, terminal });
-    this.lines.on('line', (line) => this.take(line));
+    this.lines.on('line', (line) => this.takeLine(line));
     this.lines.on('SIGINT', interrupted);
     this.lines.on('close', () => {
       this.hasEnded = true;
@@ -57,7 +57,7 @@ export class Keyboard {
     this.lines.close();
   }
 
-  private take(line: string): void {
+  private takeLine(line: string): void {
     const reader = this.readers.shift();
     if (reader !== undefined) reader(line);
     else if (!this.heed(line)) this.kept.push(line);

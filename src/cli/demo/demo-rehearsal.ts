@@ -1,4 +1,5 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { counted } from '../../platform/text.ts';
 import type { RehearsalRequest, RehearsedReply } from '../../testing/rehearsal-model.ts';
 
 const mostFiles = 3;
@@ -127,8 +128,4 @@ function gist(result: Result | undefined): string {
 /** Estimates the tokens that a real model would use for the request. */
 function usageOf(prompt: LanguageModelV4Prompt): NonNullable<RehearsedReply['usage']> {
   return { input: Math.ceil(JSON.stringify(prompt).length / 4), output: 40 };
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

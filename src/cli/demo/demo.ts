@@ -9,7 +9,7 @@ import type { Flags } from '../command-line.ts';
 import { UsageError } from '../command-line.ts';
 import { chosenModel } from '../models.ts';
 import { packageFile } from '../package-root.ts';
-import { type Beginning, bounded, session } from '../run.ts';
+import { type Beginning, runInTerminal, withBound } from '../run.ts';
 import { demoRehearsal } from './demo-rehearsal.ts';
 
 const serverStartMs = 10_000;
@@ -37,7 +37,7 @@ export async function demoSession(
   const model = flags.rehearsal ? null : await chosenModel(flags);
   await using servers = await fileServer(root);
   const agent = defineAgent(
-    bounded(
+    withBound(
       {
         name: demoAgentName,
         instructions:
@@ -51,7 +51,7 @@ export async function demoSession(
       flags,
     ),
   );
-  return await session(agent, { ...beginning, words: directory === undefined ? [] : [directory] }, flags);
+  return await runInTerminal(agent, { ...beginning, words: directory === undefined ? [] : [directory] }, flags);
 }
 
 /**

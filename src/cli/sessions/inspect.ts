@@ -1,14 +1,14 @@
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, reasonOf } from '../../input/errors.ts';
-import { Recorded } from '../../inspect/recorded/recorded.ts';
-import { Replayer } from '../../inspect/recorded/replayer.ts';
+import { MicrostepReplay } from '../../inspect/recorded/microstep-replay.ts';
+import { ShownRecording } from '../../inspect/recorded/shown-recording.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { MemoryJournal } from '../../journal/memory.ts';
 import { sqliteJournal } from '../../journal/sqlite/sqlite.ts';
 import { readTape } from '../../journal/tape.ts';
 import { exitCodes, type Flags, UsageError } from '../command-line.ts';
-import { interrupted, openInspector } from '../session-page.ts';
+import { openInspector, untilInterrupted } from '../session-page.ts';
 import { journalFile } from './journal.ts';
 
 /** `pawl inspect`: shows a journal, or exported sessions, in a page until Ctrl-C. */
@@ -19,7 +19,7 @@ export async function inspectCommand([file, ...rest]: readonly string[], flags: 
   const journal = journalOf(file, flags);
   const shown = await openInspector(flags, journal);
   process.stderr.write(`Open this in a browser: ${shown.address}\nPress Ctrl-C to end.\n`);
-  await interrupted();
+  await untilInterrupted();
   await shown.close();
   await journal.close();
   return exitCodes.succeeded;
@@ -57,16 +57,16 @@ function textOf(file: string): string {
 
 function loadTape(journal: MemoryJournal, file: string): void {
   const entries = readTape(textOf(file));
-  const recorded = new Recorded();
+  const recorded = new ShownRecording();
   try {
-    recorded.take(new Replayer().play(entries));
+    recorded.takePart(new MicrostepReplay().play(entries));
   } catch (error) {
     throw new UsageError(`${file} cannot be shown: ${messageOf(error)}`);
   }
   const head = recorded.heads.get('');
   if (head === undefined) throw new UsageError(`${file} is not an exported session.`);
   const { root } = recorded.rows;
-  const [, status] = /^session\.(succeeded|failed|aborted)$/.exec(recorded.frames.at(-1)?.states.at(0) ?? '') ?? [];
+  const [, status] = /^session\.(succeeded|failed|aborted)$/.exec(recorded.microsteps.at(-1)?.states.at(0) ?? '') ?? [];
   const { sessionId, agent, metadata, input } = head;
   const isEnded = status === 'succeeded' || status === 'failed' || status === 'aborted';
   const slugs = root?.slugs ?? [];

@@ -41,7 +41,7 @@ export async function replayCommand([what, ...rest]: readonly string[], flags: F
   const replayed = statSync(what, { throwIfNoEntry: false })?.isFile()
     ? replayEntries(readTape(await readFile(what, 'utf8')), until)
     : await withJournal(flags, async (journal) => {
-        await sessionOf(journal, what);
+        await sessionRow(journal, what);
         return replayEntries(await journal.read(what), until);
       });
   const { difference } = replayed;
@@ -84,7 +84,7 @@ export async function forkCommand([sessionId, ...rest]: readonly string[], flags
 }
 
 /** Returns a session's row. Throws `UsageError` for an unknown one. */
-export async function sessionOf(journal: Journal, sessionId: string): Promise<JournaledSession> {
+export async function sessionRow(journal: Journal, sessionId: string): Promise<JournaledSession> {
   const [session] = await journal.list({ sessionId });
   if (session !== undefined) return session;
   throw new UsageError(`The journal holds no session ${sessionId}: pawl sessions lists them.`);

@@ -1,6 +1,6 @@
 import type { Counters } from '../../../machines/index.ts';
+import { counted } from '../../platform/text.ts';
 import type { SessionResult } from '../../session/session.ts';
-import { counted } from './text.ts';
 
 export const thousands = new Intl.NumberFormat('en-US');
 

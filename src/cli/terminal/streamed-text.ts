@@ -9,7 +9,7 @@ export class StreamedText {
   private block = new CodeBlock();
 
   /** Takes a piece. Returns the lines that are complete now, as they are shown: what follows cannot change them. */
-  take(delta: string, width: number): string[] {
+  takeDelta(delta: string, width: number): string[] {
     const text = this.half + delta;
     this.half = /[\ud800-\udbff]$/.exec(text)?.[0] ?? '';
     const whole = ((this.line ?? '') + text.slice(0, text.length - this.half.length)).split('\n').map(shownLine);

@@ -2,10 +2,6 @@
 
 import { tame } from '../../platform/text.ts';
 
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
 /** Returns the text as one line of at most `width` columns, cut between two words. */
 export function clip(text: string, width: number): string {
   const line = tame(text).replace(/\s+/g, ' ').trim();

@@ -2,10 +2,11 @@ import { styleText } from 'node:util';
 import type { Counters } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
 import type { SessionEvent } from '../../observe/events.ts';
+import { counted } from '../../platform/text.ts';
 import type { SessionResult } from '../../session/session.ts';
 import { statusText, summary } from './counters.ts';
 import { StreamedText } from './streamed-text.ts';
-import { clip, counted, wrapped } from './text.ts';
+import { clip, wrapped } from './text.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -146,7 +147,7 @@ export class TerminalView {
   /** Shows text as it comes: whole lines, and the one that grows in place of the status line. */
   private stream({ kind, delta, path }: Extract<SessionEvent, { type: 'model.delta' }>): void {
     if (kind !== 'text' || path.length > 0 || this.out.isTTY !== true) return;
-    for (const line of this.text.take(delta, this.width() - 8)) this.line(this.said(line));
+    for (const line of this.text.takeDelta(delta, this.width() - 8)) this.line(this.said(line));
     this.clearStatus();
     this.out.write(this.said(this.text.growing(this.width() - 8)));
     this.statusShown = true;

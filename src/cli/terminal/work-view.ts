@@ -1,11 +1,11 @@
 import { styleText } from 'node:util';
 import { reasonOf } from '../../../machines/index.ts';
 import type { SessionEvent } from '../../observe/events.ts';
-import { tame } from '../../platform/text.ts';
+import { counted, tame } from '../../platform/text.ts';
 import type { WorkflowEvent } from '../../workflow/options.ts';
 import type { WorkflowResult } from '../../workflow/run/run-workflow.ts';
 import { thousands } from './counters.ts';
-import { clip, counted } from './text.ts';
+import { clip } from './text.ts';
 
 type Style = Parameters<typeof styleText>[0];
 

@@ -8,7 +8,7 @@ import type { Flags } from '../command-line.ts';
 import { exitCodes, UsageError } from '../command-line.ts';
 import { commandLogger } from '../log.ts';
 import { interruption } from '../run.ts';
-import { keptOpen, openInspector } from '../session-page.ts';
+import { keepOpenUntilInterrupted, openInspector } from '../session-page.ts';
 import { WorkView } from '../terminal/work-view.ts';
 import { agentsOf, type Project } from './agents.ts';
 import { initWork } from './init.ts';
@@ -67,7 +67,7 @@ export async function workCommand(positionals: readonly string[], flags: Flags):
   });
   if (view === null) process.stdout.write(`${JSON.stringify(result)}\n`);
   else view.end(result, join(backlog, 'agent_runs', result.run));
-  if (inspector !== null && !ending.signal.aborted) await keptOpen(inspector.address);
+  if (inspector !== null && !ending.signal.aborted) await keepOpenUntilInterrupted(inspector.address);
   await inspector?.close();
   return exitCodeOf(result);
 }

@@ -6,8 +6,8 @@ import type { Journal, JournalEntry } from '../../journal/journal.ts';
 import { randomId } from '../../platform/random-id.ts';
 import { createFork } from '../../session/recovery/fork-session.ts';
 import { resumeSession } from '../../session/recovery/resume-session.ts';
-import { headOf } from '../../session/replay/recorded-entries.ts';
-import { type Change, whatIf } from '../study/what-if.ts';
+import { recordedHead } from '../../session/replay/recorded-entries.ts';
+import { type DeliveryChange, whatIf } from '../study/what-if.ts';
 
 /** A session forked at a changed delivery. `resumed`: whether it runs in this process; otherwise it is suspended. */
 export type Forked = { sessionId: string; resumed: boolean };
@@ -23,7 +23,7 @@ export async function forkAt(
   given: unknown,
 ): Promise<Forked> {
   const entries = await journal.read(sessionId);
-  const head = headOf(entries, sessionId);
+  const head = recordedHead(entries, sessionId);
   const change = checked(given, entries);
   const { entries: kept } = whatIf(entries, change, { stops: true });
   const metadata = { ...head.metadata, forkedFrom: sessionId };
@@ -58,7 +58,7 @@ const changeSchema = z.strictObject({
 });
 
 /** A change names a delivery of the session; it answers the same effect, with the same fields, or is a command. */
-function checked(given: unknown, entries: readonly JournalEntry[]): Change {
+function checked(given: unknown, entries: readonly JournalEntry[]): DeliveryChange {
   const { entry, delivery } = check(changeSchema, given, 'change', 'invalid_options');
   const recorded = entries[entry - 1];
   if (recorded?.type !== 'delivered') throw refused('change.entry', entry, 'the number of a delivery');

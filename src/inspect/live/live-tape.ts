@@ -135,7 +135,7 @@ export class LiveTape {
       const isHeard = this.heard.length === row.entries - after;
       const written = isHeard ? this.heard : await this.journal.read(this.sessionId, after);
       this.heard = [];
-      const entries = this.redactor.take(written);
+      const entries = this.redactor.takeEntries(written);
       for (const entry of entries) this.entries.push(entry);
       this.tell({ after, entries, redacted: this.redactor.changed });
     }

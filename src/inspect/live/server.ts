@@ -5,7 +5,7 @@ import { redact } from '../../secrets/redact.ts';
 import { writtenSecrets } from '../../secrets/spellings.ts';
 import { checkCaller, closeHttp, listening, Refusal } from '../../serve/callers.ts';
 import { icon } from '../tape/page-file.ts';
-import { Shown, type ShownOptions, send } from './shown.ts';
+import { Shown, type ShownOptions, sendJson } from './shown.ts';
 import type { WatchedJournal } from './watched-journal.ts';
 
 export type InspectorServer = { readonly address: string; close(): Promise<void> };
@@ -135,7 +135,7 @@ function refuse(response: ServerResponse, error: unknown, secrets: readonly stri
     return;
   }
   const status = error instanceof Refusal ? error.status : error instanceof PawlError ? 409 : 500;
-  send(response, status, { error: redact(messageOf(error), writtenSecrets(secrets)) });
+  sendJson(response, status, { error: redact(messageOf(error), writtenSecrets(secrets)) });
 }
 
 function urlOf({ url = '/' }: IncomingMessage): URL {

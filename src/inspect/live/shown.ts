@@ -95,7 +95,7 @@ export class Shown {
     const { sessionId, what } = placeOf(path);
     if (file !== undefined) response.writeHead(200, { 'content-type': file[1] }).end(pageFile(file[0]));
     else if (path === '/sessions') await this.feed(response);
-    else if (path === '/search') send(response, 200, await this.find(search));
+    else if (path === '/search') sendJson(response, 200, await this.find(search));
     else if (what === 'tape') await this.stream(sessionId, { request, search }, response);
     else if (what === 'file') {
       const html = sessionFile(await this.known(sessionId), { secrets: this.secrets() });
@@ -107,8 +107,8 @@ export class Shown {
   async command(path: string, given: unknown, response: ServerResponse): Promise<void> {
     const { journal, options } = this;
     const { sessionId, what } = placeOf(path);
-    if (what === 'forks') send(response, 201, await forkAt(journal, options.agents, sessionId, given));
-    else if (what === 'commands') send(response, 200, { taken: await command(journal, sessionId, given) });
+    if (what === 'forks') sendJson(response, 201, await forkAt(journal, options.agents, sessionId, given));
+    else if (what === 'commands') sendJson(response, 200, { taken: await postCommand(journal, sessionId, given) });
     else throw new Refusal(404, 'nothing is here');
   }
 
@@ -211,7 +211,7 @@ function streamTo(response: ServerResponse): (value: unknown, id: number | null)
   };
 }
 
-async function command(journal: WatchedJournal, sessionId: string, given: unknown): Promise<boolean> {
+async function postCommand(journal: WatchedJournal, sessionId: string, given: unknown): Promise<boolean> {
   const one = check(commandSchema, given, 'command', 'invalid_options');
   switch (one.type) {
     case 'approve': {
@@ -236,7 +236,7 @@ async function command(journal: WatchedJournal, sessionId: string, given: unknow
   }
 }
 
-export function send(response: ServerResponse, status: number, value: unknown): void {
+export function sendJson(response: ServerResponse, status: number, value: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
 }
 

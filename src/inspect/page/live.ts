@@ -3,7 +3,7 @@ import type { JournaledSession } from '../../journal/journal.ts';
 import type { Forked } from '../live/fork.ts';
 import type { TapePiece } from '../live/live-tape.ts';
 import type { Found } from '../live/search.ts';
-import type { Change } from '../study/what-if.ts';
+import type { DeliveryChange } from '../study/what-if.ts';
 import type { Command, Store } from './store.ts';
 
 const token = () => document.querySelector('meta[name="pawl-token"]')?.getAttribute('content') ?? '';
@@ -11,7 +11,7 @@ const token = () => document.querySelector('meta[name="pawl-token"]')?.getAttrib
 const pathOf = (sessionId: string, what: string) => `sessions/${encodeURIComponent(sessionId)}/${what}`;
 
 /** Where a server has a session as one file. */
-export const fileOf = (sessionId: string) => pathOf(sessionId, 'file');
+export const fileAddress = (sessionId: string) => pathOf(sessionId, 'file');
 
 async function post(path: string, body: unknown) {
   const response = await fetch(path, {
@@ -27,7 +27,7 @@ async function post(path: string, body: unknown) {
 }
 
 /** Forks the session at a change, and shows the fork. */
-export async function fork(sessionId: string, change: Change): Promise<void> {
+export async function fork(sessionId: string, change: DeliveryChange): Promise<void> {
   const { sessionId: forkId }: Forked = await post(pathOf(sessionId, 'forks'), change);
   location.hash = encodeURIComponent(forkId);
 }

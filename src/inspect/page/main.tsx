@@ -7,15 +7,15 @@ import { SessionPage } from './session/app.tsx';
 import { ComparePage } from './session/compare.tsx';
 import { Store } from './store.ts';
 import { trustedUrl } from './trusted.ts';
-import { work } from './worker.ts';
+import { runWorker } from './worker.ts';
 
 /** The page and its worker are one script: a file has no other place for the worker's. */
 if ('document' in globalThis) void show();
-else work(globalThis as unknown as Parameters<typeof work>[0]);
+else runWorker(globalThis as unknown as Parameters<typeof runWorker>[0]);
 
 async function show(): Promise<void> {
   const tape = document.getElementById('tape');
-  if (tape === null) return serve();
+  if (tape === null) return showServed();
   const pictures = JSON.parse(await unpacked(blockOf('pictures')));
   const store = new Store(ownWorker, pictures);
   const { step, redacted } = tape.dataset;
@@ -26,7 +26,7 @@ async function show(): Promise<void> {
 }
 
 /** The page of a server: all sessions, or the one that the address names after the `#`. */
-async function serve(): Promise<void> {
+async function showServed(): Promise<void> {
   const pictures = await (await fetch('pictures.json')).json();
   let leave = () => {};
   const route = () => {

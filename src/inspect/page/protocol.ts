@@ -1,6 +1,6 @@
 import type { JournalEntry } from '../../journal/journal.ts';
-import type { Part } from '../recorded/recorded-data.ts';
-import type { Change } from '../study/what-if.ts';
+import type { RecordingPart } from '../recorded/recording-data.ts';
+import type { DeliveryChange } from '../study/what-if.ts';
 
 /** What the page asks of its worker. `file` is a tape, gzipped and in base64. */
 export type ToWorker =
@@ -8,15 +8,15 @@ export type ToWorker =
   | { type: 'entries'; entries: JournalEntry[] }
   | { type: 'context'; id: number; frame: number }
   | { type: 'delivery'; id: number; frame: number }
-  | { type: 'whatIf'; id: number; change: Change }
+  | { type: 'whatIf'; id: number; change: DeliveryChange }
   | { type: 'values'; id: number; paths: string[] };
 
 /** The delivery that led to a step, by the number of its entry; null if a command of ours or a sub-agent's did. */
-export type Led = Change | null;
+export type LeadingDelivery = DeliveryChange | null;
 
 /** What the worker tells. `total`: the number of entries that it knows of. */
 export type FromWorker =
-  | { type: 'part'; part: Part; total: number }
+  | { type: 'part'; part: RecordingPart; total: number }
   | { type: 'answer'; id: number; value: unknown }
   | { type: 'refusal'; id: number; message: string }
   | { type: 'failed'; message: string };

@@ -3,13 +3,13 @@ import type { Json } from '../../../machines/index.ts';
 import type { JournaledSession } from '../../journal/journal.ts';
 import type { Arriving } from '../live/live-tape.ts';
 import type { Pictures } from '../recorded/pictures.ts';
-import { type Moment, Recorded } from '../recorded/recorded.ts';
-import type { Series } from '../recorded/recorded-data.ts';
+import type { Series } from '../recorded/recording-data.ts';
+import { type Moment, ShownRecording } from '../recorded/shown-recording.ts';
 import { seriesOf } from '../study/series.ts';
 import type { Unit } from '../study/steps.ts';
 import { readWatch } from '../study/watch.ts';
-import type { Change, WhatIf } from '../study/what-if.ts';
-import type { FromWorker, Led, ToWorker } from './protocol.ts';
+import type { DeliveryChange, WhatIf } from '../study/what-if.ts';
+import type { FromWorker, LeadingDelivery, ToWorker } from './protocol.ts';
 
 const tabs = {
   session: ['why', 'request', 'reply', 'answers', 'facts', 'context', 'counters', 'what if'],
@@ -47,7 +47,7 @@ const partsADraw = 10;
 
 /** What the page shows: a session, where in it, and how. */
 export class Store {
-  readonly recorded = new Recorded();
+  readonly recorded = new ShownRecording();
   readonly pictures: Pictures;
   frame = -1;
   /** Whether the page stays at the end as more comes. */
@@ -76,7 +76,7 @@ export class Store {
   /** What has arrived of replies that are not whole yet, by session and attempt. */
   readonly streaming = new Map<string, { kind: string; text: string }[]>();
   /** The session that this one departs from, and the change; null for a recorded session. */
-  origin: { store: Store; name: string; change: Change; pending: string[] } | null = null;
+  origin: { store: Store; name: string; change: DeliveryChange; pending: string[] } | null = null;
   /** Shows another store in place of this one. */
   show: (store: Store) => void = () => {};
   private readonly departures = new Set<Store>();
@@ -94,7 +94,7 @@ export class Store {
     const worker = makeWorker();
     this.worker = worker;
     this.pictures = pictures;
-    worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.take(data);
+    worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.takeMessage(data);
     worker.onerror = ({ message }) => this.set({ failure: message });
   }
 
@@ -150,7 +150,7 @@ export class Store {
 
   /** Shows a frame; the last one is followed from then on. */
   go(frame: number): void {
-    const last = this.recorded.frames.length - 1;
+    const last = this.recorded.microsteps.length - 1;
     this.frame = Math.max(Math.min(frame, last), Math.min(0, last));
     this.follows = this.frame === last;
     this.draw();
@@ -196,12 +196,12 @@ export class Store {
   }
 
   /** The delivery that led to a step. */
-  async deliveryAt(frame: number): Promise<Led> {
-    return (await this.ask((id) => ({ type: 'delivery', id, frame }))) as Led;
+  async deliveryAt(frame: number): Promise<LeadingDelivery> {
+    return (await this.ask((id) => ({ type: 'delivery', id, frame }))) as LeadingDelivery;
   }
 
   /** Opens the session with a changed delivery in a new store. */
-  async whatIf(change: Change, name: string): Promise<void> {
+  async whatIf(change: DeliveryChange, name: string): Promise<void> {
     const { entries, pending } = (await this.ask((id) => ({ type: 'whatIf', id, change }))) as WhatIf;
     const other = new Store(this.makeWorker, this.pictures);
     other.send({ type: 'entries', entries });
@@ -242,7 +242,7 @@ export class Store {
     this.worker.terminate();
   }
 
-  private take(message: FromWorker): void {
+  private takeMessage(message: FromWorker): void {
     if ('id' in message) {
       const asked = this.asked.get(message.id);
       this.asked.delete(message.id);
@@ -254,10 +254,10 @@ export class Store {
       this.set({ failure: message.message });
       return;
     }
-    this.recorded.take(message.part);
+    this.recorded.takePart(message.part);
     this.total = message.total;
     this.known = null;
-    if (this.follows) this.frame = this.recorded.frames.length - 1;
+    if (this.follows) this.frame = this.recorded.microsteps.length - 1;
     this.parts += 1;
     // A long session is not drawn after each of its parts.
     if (!this.isLoading || this.parts % partsADraw === 0) this.draw();

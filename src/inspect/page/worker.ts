@@ -2,8 +2,8 @@ import { eventLoopTurn } from '../../host/clock.ts';
 import { messageOf } from '../../input/errors.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { readTape } from '../../journal/tape.ts';
-import { partEnd, Replayer } from '../recorded/replayer.ts';
-import { RunReplayer } from '../recorded/run-replayer.ts';
+import { MicrostepReplay, partEnd } from '../recorded/microstep-replay.ts';
+import { RunMicrostepReplay } from '../recorded/run-microstep-replay.ts';
 import { ledTo, whatIf } from '../study/what-if.ts';
 import { unpacked } from './packed.ts';
 import type { FromWorker, ToWorker } from './protocol.ts';
@@ -14,8 +14,8 @@ const entriesAtOnce = 120;
 type Scope = { onmessage: ((event: MessageEvent<ToWorker>) => void) | null; postMessage(message: FromWorker): void };
 
 /** Runs the machines over the entries, in the worker: the page gets what they said, piece by piece. */
-export function work(scope: Scope): void {
-  let replayer: Replayer | RunReplayer = new Replayer();
+export function runWorker(scope: Scope): void {
+  let replayer: MicrostepReplay | RunMicrostepReplay = new MicrostepReplay();
   const entries: JournalEntry[] = [];
   let played = 0;
   let isPlaying = false;
@@ -49,7 +49,7 @@ export function work(scope: Scope): void {
     }
     for (const entry of message.type === 'file' ? readTape(await unpacked(message.file)) : message.entries)
       entries.push(entry);
-    if (played === 0 && entries[0]?.type === 'run') replayer = new RunReplayer();
+    if (played === 0 && entries[0]?.type === 'run') replayer = new RunMicrostepReplay();
     await play();
   };
   scope.onmessage = ({ data }) => {

@@ -1,14 +1,14 @@
 import type { Counters } from '../../../machines/index.ts';
 
 /** The numbers of an account by their paths, such as `toolCalls.answered`. */
-export type Flat = Map<string, number | null>;
+export type CounterValues = Map<string, number | null>;
 
 /** A number of a session's account that changed: with the fact or sighting of this number, from 1. */
-export type Change = { scope: string; told: number; path: string; value: number | null };
+export type CounterChange = { scope: string; told: number; path: string; value: number | null };
 
 /** Returns the numbers of a session's counters by their paths. */
-export function flat(counters: Counters): Flat {
-  const found: Flat = new Map();
+export function counterValues(counters: Counters): CounterValues {
+  const found: CounterValues = new Map();
   const walk = (value: unknown, path: string) => {
     if (typeof value === 'number' || value === null) found.set(path, value);
     else if (typeof value === 'object')
@@ -23,18 +23,18 @@ const markEvery = 256;
 
 /** A session's account over time: what it was after any fact. */
 export class CountLog {
-  private readonly changes: Change[] = [];
-  private readonly marks: Flat[] = [new Map()];
-  private readonly last: Flat = new Map();
+  private readonly changes: CounterChange[] = [];
+  private readonly marks: CounterValues[] = [new Map()];
+  private readonly last: CounterValues = new Map();
 
-  take(change: Change): void {
+  takeChange(change: CounterChange): void {
     this.changes.push(change);
     this.last.set(change.path, change.value);
     if (this.changes.length % markEvery === 0) this.marks.push(new Map(this.last));
   }
 
   /** Returns the numbers after the first `told` facts and sightings. */
-  at(told: number): Flat {
+  at(told: number): CounterValues {
     let [low, high] = [0, this.changes.length];
     while (low < high) {
       const middle = (low + high) >> 1;

@@ -1,5 +1,5 @@
 import type { Slug } from '../../../machines/index.ts';
-import type { Told } from './recorded-data.ts';
+import type { Observation } from './recording-data.ts';
 
 export type RowKind = 'session' | 'turn' | 'attempt' | 'call' | 'run' | 'item' | 'phase' | 'wait' | 'note' | 'end';
 
@@ -31,7 +31,7 @@ export type Row = {
 };
 
 /** Where in the session something was told. `at` is epoch ms. */
-export type Place = { scope: string; told: number; at: number };
+export type RowPlace = { scope: string; told: number; at: number };
 
 /** What happened, as a tree of lines. */
 export abstract class RowList {
@@ -40,9 +40,9 @@ export abstract class RowList {
   readonly byId: Row[] = [];
 
   /** Takes in what was told, by its number from 1. */
-  abstract take(one: Told, told: number): void;
+  abstract takeObservation(one: Observation, told: number): void;
 
-  protected row(kind: RowKind, { scope, told, at }: Place, own: Partial<Row>): Row {
+  protected row(kind: RowKind, { scope, told, at }: RowPlace, own: Partial<Row>): Row {
     const row: Row = {
       id: this.byId.length,
       kind,
@@ -70,6 +70,6 @@ export abstract class RowList {
 }
 
 /** Ends a row. */
-export function closeRow(row: Row, { told, at }: Place, state: Row['state']): void {
+export function closeRow(row: Row, { told, at }: RowPlace, state: Row['state']): void {
   Object.assign(row, { ended: told, endedAt: at, state });
 }

@@ -1,7 +1,7 @@
 import type { Fact } from '../../../machines/index.ts';
 import type { Sighting } from '../../observe/events.ts';
-import type { Told } from './recorded-data.ts';
-import { closeRow, type Place, type Row, RowList } from './row-list.ts';
+import type { Observation } from './recording-data.ts';
+import { closeRow, type Row, RowList, type RowPlace } from './row-list.ts';
 import { noteOf, planText } from './row-texts.ts';
 
 type Of<T extends Fact['type']> = Extract<Fact, { type: T }>;
@@ -11,13 +11,13 @@ type Open = { session: Row; turn: Row | null; attempt: Row | null; calls: Map<nu
 export class Rows extends RowList {
   private readonly open = new Map<string, Open>();
 
-  take(one: Told, told: number): void {
+  takeObservation(one: Observation, told: number): void {
     const place = { scope: one.scope, told, at: one.at };
     if ('fact' in one) this.fact(one.fact, place);
     else if ('sighting' in one) this.sighting(one.sighting, place);
   }
 
-  private fact(fact: Fact, place: Place): void {
+  private fact(fact: Fact, place: RowPlace): void {
     if (fact.type === 'session.started') {
       this.begin(fact, place);
       return;
@@ -30,7 +30,7 @@ export class Rows extends RowList {
     else this.other(fact, open, place);
   }
 
-  private begin({ maxTurns, maxRetries, targets }: Of<'session.started'>, place: Place): void {
+  private begin({ maxTurns, maxRetries, targets }: Of<'session.started'>, place: RowPlace): void {
     const session = this.row('session', place, {
       title: place.scope === '' ? 'session' : `sub-agent ${place.scope.split('/').at(-1)}`,
       detail: `at most ${maxTurns} turns × ${maxRetries} attempts, on ${targets.join(', ')}`,
@@ -45,7 +45,7 @@ export class Rows extends RowList {
   private turn(
     fact: Of<`turn.${'started' | 'planned' | 'succeeded' | 'finished' | 'exhausted' | 'aborted'}`>,
     open: Open,
-    place: Place,
+    place: RowPlace,
   ) {
     switch (fact.type) {
       case 'turn.planned':
@@ -69,7 +69,7 @@ export class Rows extends RowList {
   private attempt(
     fact: Of<`attempt.${'started' | 'replied' | 'finished' | 'succeeded' | 'failed' | 'aborted'}`>,
     open: Open,
-    place: Place,
+    place: RowPlace,
   ) {
     if (fact.type === 'attempt.started') {
       const { attempt, turn, target, notice } = fact;
@@ -95,7 +95,7 @@ export class Rows extends RowList {
   private call(
     fact: Of<`tool.${'requested' | 'approvalRequested' | 'approved' | 'denied' | 'started' | 'answered'}`>,
     open: Open,
-    place: Place,
+    place: RowPlace,
   ) {
     if (fact.type === 'tool.requested') {
       const row = this.row('call', place, {
@@ -121,7 +121,7 @@ export class Rows extends RowList {
     if (fact.slug !== null) row.slugs = [fact.slug];
   }
 
-  private other(fact: Fact, open: Open, place: Place): void {
+  private other(fact: Fact, open: Open, place: RowPlace): void {
     const inAttempt = open.attempt ?? open.session;
     switch (fact.type) {
       case 'wait.started':
@@ -173,7 +173,7 @@ export class Rows extends RowList {
     }
   }
 
-  private end(fact: Of<'session.succeeded' | 'session.failed' | 'session.aborted'>, open: Open, place: Place): void {
+  private end(fact: Of<'session.succeeded' | 'session.failed' | 'session.aborted'>, open: Open, place: RowPlace): void {
     const state = fact.type === 'session.succeeded' ? 'done' : 'failed';
     closeRow(open.session, place, state);
     if (open.wait !== null && open.wait.ended === null) closeRow(open.wait, place, 'done');
@@ -185,7 +185,7 @@ export class Rows extends RowList {
     open.session.children.push(row);
   }
 
-  private sighting(sighting: Sighting, place: Place): void {
+  private sighting(sighting: Sighting, place: RowPlace): void {
     const open = this.open.get(place.scope);
     if (open === undefined) return;
     if (sighting.type === 'tool.handedOut') {
@@ -197,7 +197,7 @@ export class Rows extends RowList {
     if (note !== null) this.note(open.attempt?.ended === null ? open.attempt : open.session, place, ...note);
   }
 
-  private note(above: Row, place: Place, title: string, detail: string, rule = ''): Row {
+  private note(above: Row, place: RowPlace, title: string, detail: string, rule = ''): Row {
     const row = this.row('note', place, { title, detail: rule === '' ? detail : `${detail} · ${rule}` });
     closeRow(row, place, 'done');
     above.children.push(row);

@@ -1,6 +1,6 @@
 import { type Incident, type ItemFailure, itemPhases, type Phase, type WorkflowFact } from '../../../machines/index.ts';
-import type { Told } from './recorded-data.ts';
-import { closeRow, type Place, type Row, RowList } from './row-list.ts';
+import type { Observation } from './recording-data.ts';
+import { closeRow, type Row, RowList, type RowPlace } from './row-list.ts';
 
 const phaseTitles: Record<Phase, string> = {
   restoring: 'looks for a run that died',
@@ -24,11 +24,11 @@ export class RunRows extends RowList {
   /** What the run itself does. */
   private readonly run: Open = { row: null, phase: null, wait: null };
 
-  take(one: Told, told: number): void {
+  takeObservation(one: Observation, told: number): void {
     if ('runFact' in one) this.fact(one.runFact, { scope: '', told, at: one.at });
   }
 
-  private fact(fact: WorkflowFact, place: Place): void {
+  private fact(fact: WorkflowFact, place: RowPlace): void {
     switch (fact.type) {
       case 'workflow.started':
         this.root = this.row('run', place, { title: 'run', detail: fact.run });
@@ -115,7 +115,7 @@ export class RunRows extends RowList {
     return this.items.get(item ?? '') ?? this.run;
   }
 
-  private begin(phase: Phase, item: string | null, place: Place): void {
+  private begin(phase: Phase, item: string | null, place: RowPlace): void {
     const one = itemPhases.some((own) => own === phase) ? this.openOf(item) : this.run;
     endPhase(one, place);
     if (one.wait !== null && one.wait.ended === null) closeRow(one.wait, place, 'done');
@@ -123,7 +123,7 @@ export class RunRows extends RowList {
     this.add(one.phase, one.row);
   }
 
-  private failItem({ id, slugs, message, phase }: ItemFailure, place: Place): void {
+  private failItem({ id, slugs, message, phase }: ItemFailure, place: RowPlace): void {
     const one = this.items.get(id);
     if (one === undefined) return;
     if (one.phase !== null) closeRow(one.phase, place, 'failed');
@@ -132,7 +132,7 @@ export class RunRows extends RowList {
     this.endItem(id, place, 'failed', `${phase}: ${message}`);
   }
 
-  private endItem(id: string, place: Place, state: Row['state'], detail: string | null = null): void {
+  private endItem(id: string, place: RowPlace, state: Row['state'], detail: string | null = null): void {
     const one = this.items.get(id);
     if (one === undefined) return;
     endPhase(one, place);
@@ -141,7 +141,7 @@ export class RunRows extends RowList {
     this.items.delete(id);
   }
 
-  private end(place: Place, state: Row['state'], title: string, detail: string): void {
+  private end(place: RowPlace, state: Row['state'], title: string, detail: string): void {
     endPhase(this.run, place);
     for (const { row } of this.items.values()) if (row.ended === null) closeRow(row, place, 'failed');
     if (this.root !== null) closeRow(this.root, place, state);
@@ -150,7 +150,7 @@ export class RunRows extends RowList {
     this.add(row);
   }
 
-  private note(place: Place, title: string, detail: string, item: string | null = null): Row {
+  private note(place: RowPlace, title: string, detail: string, item: string | null = null): Row {
     const row = this.row('note', place, { title, detail });
     closeRow(row, place, 'done');
     this.add(row, this.items.get(item ?? '')?.row ?? this.run.phase);
@@ -162,7 +162,7 @@ export class RunRows extends RowList {
   }
 }
 
-function endPhase(one: Open, place: Place): void {
+function endPhase(one: Open, place: RowPlace): void {
   if (one.phase !== null && one.phase.ended === null) closeRow(one.phase, place, 'done');
   one.phase = null;
 }

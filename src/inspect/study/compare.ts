@@ -1,6 +1,6 @@
 import type { Fact } from '../../../machines/index.ts';
-import type { Recorded } from '../recorded/recorded.ts';
 import type { Row } from '../recorded/row-list.ts';
+import type { ShownRecording } from '../recorded/shown-recording.ts';
 
 /** An attempt of two sessions, found by its key. */
 export type Aligned = { key: string; one: Row | null; other: Row | null; isSame: boolean };
@@ -22,7 +22,7 @@ export type Comparison = {
  * Compares two sessions by the keys of their effects, which count turns and attempts. Sub-agents are compared call by call,
  * because the steps of concurrent sub-agents may interleave in any order.
  */
-export function compare(one: Recorded, other: Recorded): Comparison {
+export function compare(one: ShownRecording, other: ShownRecording): Comparison {
   const [facts, others] = [factsOf(one), factsOf(other)];
   const scopes = [...new Set([...facts.keys(), ...others.keys()])];
   const departures = scopes.map((scope) => departureOf(scope, facts.get(scope) ?? [], others.get(scope) ?? []));
@@ -42,7 +42,7 @@ export function compare(one: Recorded, other: Recorded): Comparison {
             other: first.right?.fact ?? null,
           },
     attempts: aligned(one, other),
-    counters: countersOf(one, other),
+    counters: comparedCounters(one, other),
   };
 }
 
@@ -58,7 +58,7 @@ function departureOf(scope: string, facts: readonly Placed[], others: readonly P
   return { scope, same, left, right, before, at };
 }
 
-function givenOf(one: Recorded, other: Recorded): string[] {
+function givenOf(one: ShownRecording, other: ShownRecording): string[] {
   const [left, right] = [one.heads.get(''), other.heads.get('')];
   const given = (head: typeof left) => ({
     agent: head?.agent,
@@ -74,7 +74,7 @@ function givenOf(one: Recorded, other: Recorded): string[] {
 }
 
 /** The facts of a session and its sub-agents, by scope. */
-function factsOf({ told }: Recorded): Map<string, Placed[]> {
+function factsOf({ told }: ShownRecording): Map<string, Placed[]> {
   const found = new Map<string, Placed[]>();
   for (const [at, one] of told.entries()) {
     if (!('fact' in one)) continue;
@@ -102,17 +102,17 @@ function keyOf(scope: string, facts: readonly (Placed | null)[]): string {
   for (const placed of facts) {
     if (placed === null || !('turn' in placed.fact)) continue;
     const { fact } = placed;
-    return within(scope, 'attempt' in fact ? `turn-${fact.turn}/attempt-${fact.attempt}` : `turn-${fact.turn}`);
+    return scopedKey(scope, 'attempt' in fact ? `turn-${fact.turn}/attempt-${fact.attempt}` : `turn-${fact.turn}`);
   }
   return scope === '' ? 'the session' : `the sub-agent ${scope}`;
 }
 
 /** Prefixes a key with the calls that lead to its sub-agent, as in the keys of effects. */
-function within(scope: string, key: string): string {
+function scopedKey(scope: string, key: string): string {
   return scope === '' ? key : `${scope}/${key}`;
 }
 
-function aligned(one: Recorded, other: Recorded): Aligned[] {
+function aligned(one: ShownRecording, other: ShownRecording): Aligned[] {
   const [left, right] = [attemptsOf(one), attemptsOf(other)];
   return [...new Set([...left.keys(), ...right.keys()])]
     .map((key) => {
@@ -122,13 +122,13 @@ function aligned(one: Recorded, other: Recorded): Aligned[] {
     .sort(byPlace);
 }
 
-function attemptsOf(recorded: Recorded): Map<string, { row: Row; facts: Fact[] }> {
+function attemptsOf(recorded: ShownRecording): Map<string, { row: Row; facts: Fact[] }> {
   const found = new Map<string, { row: Row; facts: Fact[] }>();
   for (const row of recorded.rows.byId) {
     if (row.kind !== 'attempt') continue;
     const told = recorded.told.slice(row.told - 1, row.ended ?? undefined);
     const facts = told.flatMap((one) => (one.scope === row.scope && 'fact' in one ? [one.fact] : []));
-    found.set(within(row.scope, `turn-${row.turn}/attempt-${row.attempt}`), { row, facts });
+    found.set(scopedKey(row.scope, `turn-${row.turn}/attempt-${row.attempt}`), { row, facts });
   }
   return found;
 }
@@ -143,7 +143,7 @@ function byPlace(one: Aligned, other: Aligned): number {
   return early.scope.localeCompare(late.scope) || early.turn - late.turn || early.attempt - late.attempt;
 }
 
-function countersOf(one: Recorded, other: Recorded): Comparison['counters'] {
+function comparedCounters(one: ShownRecording, other: ShownRecording): Comparison['counters'] {
   const [left, right] = [one.countersAt(one.told.length), other.countersAt(other.told.length)];
   return [...new Set([...left.keys(), ...right.keys()])].flatMap((path) => {
     const [mine, its] = [

@@ -1,7 +1,7 @@
 import type { Fact, Message } from '../../../machines/index.ts';
-import type { Moment, Recorded } from '../recorded/recorded.ts';
-import type { ShownRequest } from '../recorded/recorded-data.ts';
+import type { ShownRequest } from '../recorded/recording-data.ts';
 import type { Row } from '../recorded/row-list.ts';
+import type { Moment, ShownRecording } from '../recorded/shown-recording.ts';
 
 type Of<T extends Fact['type']> = Extract<Fact, { type: T }>;
 
@@ -27,7 +27,7 @@ export type Exchange = {
 };
 
 /** Returns the latest request of the session that moved; null before its first. */
-export function exchangeAt(recorded: Recorded, { told, scope }: Pick<Moment, 'told' | 'scope'>): Exchange | null {
+export function exchangeAt(recorded: ShownRecording, { told, scope }: Pick<Moment, 'told' | 'scope'>): Exchange | null {
   const answers: Exchange['answers'] = [];
   let replied: Exchange['replied'] = null;
   let ended: Exchange['ended'] = null;
@@ -60,7 +60,7 @@ export function exchangeAt(recorded: Recorded, { told, scope }: Pick<Moment, 'to
 }
 
 /** Returns the input of a call as the model sent it; null for one that its reply does not hold, such as one of a batch. */
-export function inputOf(recorded: Recorded, { scope, turn, attempt, callId }: Row): string | null {
+export function callInput(recorded: ShownRecording, { scope, turn, attempt, callId }: Row): string | null {
   const { told } = recorded;
   const at = told.findLast((one) => {
     if (one.scope !== scope || !('fact' in one) || one.fact.type !== 'attempt.replied') return false;
@@ -79,7 +79,7 @@ function isBefore(one: ShownRequest, turn: number, attempt: number): boolean {
   return one.turn < turn || (one.turn === turn && one.attempt < attempt);
 }
 
-function changes(recorded: Recorded, request: ShownRequest, previous: ShownRequest | null): Exchange['messages'] {
+function changes(recorded: ShownRecording, request: ShownRequest, previous: ShownRequest | null): Exchange['messages'] {
   const now = recorded.messagesOf(request);
   const before = previous === null ? [] : recorded.messagesOf(previous);
   const same = now.findIndex((message, index) => message !== before[index]);
@@ -94,7 +94,11 @@ function changes(recorded: Recorded, request: ShownRequest, previous: ShownReque
   ];
 }
 
-function toolsOf(recorded: Recorded, request: ShownRequest | null, previous: ShownRequest | null): Exchange['tools'] {
+function toolsOf(
+  recorded: ShownRecording,
+  request: ShownRequest | null,
+  previous: ShownRequest | null,
+): Exchange['tools'] {
   const namesOf = (one: ShownRequest | null) =>
     one === null ? [] : (recorded.tools[one.tools] ?? []).map(({ name }) => name);
   const names = namesOf(request);

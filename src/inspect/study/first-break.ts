@@ -1,19 +1,19 @@
-import type { Recorded } from '../recorded/recorded.ts';
+import type { ShownRecording } from '../recorded/shown-recording.ts';
 
 /** The bound that a session must keep to; default: its own. */
-export type Limits = { maxTurns: number; maxRetries: number };
+export type BoundLimits = { maxTurns: number; maxRetries: number };
 
 /** Returns the first step after which a promise of every session is broken, from 0; null if each keeps all. */
-export function firstBreak(recorded: Recorded, limits?: Limits): { step: number; promise: string } | null {
+export function firstBreak(recorded: ShownRecording, limits?: BoundLimits): { step: number; promise: string } | null {
   const bound = limits ?? recorded.heads.get('')?.input.bound;
-  for (const [step, { facts }] of recorded.frames.entries()) {
+  for (const [step, { facts }] of recorded.microsteps.entries()) {
     const promise = brokenAt(recorded, facts, bound);
     if (promise !== null) return { step, promise };
   }
   return null;
 }
 
-function brokenAt(recorded: Recorded, told: number, bound: Limits | undefined): string | null {
+function brokenAt(recorded: ShownRecording, told: number, bound: BoundLimits | undefined): string | null {
   const counts = recorded.countersAt(told);
   const of = (path: string) => counts.get(path) ?? 0;
   const most = bound === undefined ? Number.POSITIVE_INFINITY : bound.maxTurns * bound.maxRetries;

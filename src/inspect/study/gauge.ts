@@ -1,4 +1,4 @@
-import type { Recorded } from '../recorded/recorded.ts';
+import type { ShownRecording } from '../recorded/shown-recording.ts';
 
 /** A request of the bound: one that was sent, one that may still be, or one that a collapse took away (B-4). */
 export type GaugeBox = 'running' | 'succeeded' | 'failed' | 'free' | 'taken';
@@ -6,7 +6,7 @@ export type GaugeBox = 'running' | 'succeeded' | 'failed' | 'free' | 'taken';
 export type Gauge = { requests: number; bound: number; boxes: GaugeBox[] };
 
 /** The bound of a session at some moment (B-2): what was sent, what is free and what a collapse took, in this order. */
-export function gaugeAt(recorded: Recorded, told: number, scope = ''): Gauge {
+export function gaugeAt(recorded: ShownRecording, told: number, scope = ''): Gauge {
   const head = recorded.heads.get(scope);
   const { maxTurns, maxRetries } = head?.input.bound ?? { maxTurns: 0, maxRetries: 0 };
   const bound = maxTurns * maxRetries;

@@ -1,7 +1,7 @@
 import type { Fact, WorkflowFact } from '../../../machines/index.ts';
 import type { Pictures } from '../recorded/pictures.ts';
-import type { Recorded } from '../recorded/recorded.ts';
-import { contentOf } from '../recorded/recorded-data.ts';
+import { contentOfObservation } from '../recorded/recording-data.ts';
+import type { ShownRecording } from '../recorded/shown-recording.ts';
 
 /** The facts that show that a rule decided. Other rules are found by the arrows that cite them. */
 export const ruleFacts: Record<string, readonly (Fact | WorkflowFact)['type'][]> = {
@@ -17,15 +17,15 @@ export const ruleFacts: Record<string, readonly (Fact | WorkflowFact)['type'][]>
 };
 
 /** Returns the steps in which a rule decided, from 0. */
-export function framesOf(recorded: Recorded, pictures: Pictures, rule: string): number[] {
+export function framesOf(recorded: ShownRecording, pictures: Pictures, rule: string): number[] {
   const facts = ruleFacts[rule];
   if (facts === undefined) {
-    return recorded.frames.flatMap(({ arrows }, frame) =>
+    return recorded.microsteps.flatMap(({ arrows }, frame) =>
       arrows.some((name) => pictures.arrows[name]?.rules.includes(rule)) ? [frame] : [],
     );
   }
   const told = recorded.told.flatMap((one, index) =>
-    facts.some((type) => type === contentOf(one).type) ? [recorded.frameOf(index + 1)] : [],
+    facts.some((type) => type === contentOfObservation(one).type) ? [recorded.frameOf(index + 1)] : [],
   );
   return [...new Set(told)];
 }

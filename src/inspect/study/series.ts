@@ -1,9 +1,9 @@
-import type { Recorded } from '../recorded/recorded.ts';
-import type { Series } from '../recorded/recorded-data.ts';
+import type { Series } from '../recorded/recording-data.ts';
+import type { ShownRecording } from '../recorded/shown-recording.ts';
 import type { Watch } from './watch.ts';
 
 /** Returns the value of a watch over all steps. `contexts` holds the numbers that it reads from the machines' contexts. */
-export function seriesOf(recorded: Recorded, watch: Watch, contexts: Record<string, Series>): Series {
+export function seriesOf(recorded: ShownRecording, watch: Watch, contexts: Record<string, Series>): Series {
   const inputs = new Map(watch.paths.map((path) => [path, contexts[path] ?? counterSeries(recorded, path)]));
   const frames = [...new Set([...inputs.values()].flatMap((series) => series.map(([frame]) => frame)))];
   const cursors = new Map<string, number>();
@@ -23,11 +23,11 @@ export function seriesOf(recorded: Recorded, watch: Watch, contexts: Record<stri
 }
 
 /** The value of a series at a step. */
-export function valueAt(series: Series, frame: number): number | null {
+export function seriesValue(series: Series, frame: number): number | null {
   return series.findLast(([from]) => from <= frame)?.[1] ?? null;
 }
 
-function counterSeries(recorded: Recorded, path: string): Series {
+function counterSeries(recorded: ShownRecording, path: string): Series {
   const changes = recorded.countsOf('').of(path.replace(/^counters\./, ''));
   return changes.map(({ told, value }) => [recorded.frameOf(told), value]);
 }

@@ -1,20 +1,20 @@
-import type { Recorded } from '../recorded/recorded.ts';
 import type { Row } from '../recorded/row-list.ts';
+import type { ShownRecording } from '../recorded/shown-recording.ts';
 
 /** How far a step of the page goes. */
 export type Unit = 'step' | 'delivery' | 'attempt' | 'turn' | 'item';
 
 /** Returns the frame that a step of some size leads to, from a frame, forwards (1) or back (-1). */
-export function stepFrom(recorded: Recorded, frame: number, unit: Unit, direction: 1 | -1): number {
-  const { frames } = recorded;
-  const last = frames.length - 1;
+export function stepFrom(recorded: ShownRecording, frame: number, unit: Unit, direction: 1 | -1): number {
+  const { microsteps } = recorded;
+  const last = microsteps.length - 1;
   switch (unit) {
     case 'step':
       return clamped(frame + direction, last);
     case 'delivery': {
-      const entry = frames[frame]?.entry;
+      const entry = microsteps[frame]?.entry;
       let to = frame + direction;
-      while (to > 0 && to < last && frames[to]?.entry === entry) to += direction;
+      while (to > 0 && to < last && microsteps[to]?.entry === entry) to += direction;
       return clamped(to, last);
     }
     default: {
@@ -25,7 +25,7 @@ export function stepFrom(recorded: Recorded, frame: number, unit: Unit, directio
 }
 
 /** Returns the frame of the next failure, or of the one before; null if there is none. */
-export function failureFrom(recorded: Recorded, frame: number, direction: 1 | -1): number | null {
+export function failureFrom(recorded: ShownRecording, frame: number, direction: 1 | -1): number | null {
   const failures = recorded.rows.byId.flatMap((row) =>
     isFailure(row) ? [recorded.frameOf(row.ended ?? row.told)] : [],
   );

@@ -2,11 +2,11 @@ import type { Delivery, Effect, Fact } from '../../../machines/index.ts';
 import { expected, PawlError } from '../../input/errors.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { type MakePlayer, Replay } from '../../journal/replay.ts';
-import { summaryOf } from '../../journal/scope-log.ts';
-import { RecordedPlayer } from '../../session/replay/recorded-player.ts';
+import { factsSummary } from '../../journal/scope-log.ts';
+import { OfflinePlayer } from '../../session/replay/offline-player.ts';
 
 /** A delivery in place of the recorded one, which is the entry of this number, from 1; a command comes before it. */
-export type Change = { entry: number; delivery: Delivery };
+export type DeliveryChange = { entry: number; delivery: Delivery };
 
 export type WhatIf = {
   /** A session like any recorded one: the same up to the change, and from there what the machines decide. */
@@ -20,7 +20,7 @@ export type WhatIf = {
  * delivered if they ask for it under the same key, and for a call under the same name; the rest is dropped. Waits end at
  * their due time. Neither a model nor a tool is asked. With `stops`, nothing is delivered after the change.
  */
-export function whatIf(entries: readonly JournalEntry[], change: Change, { stops = false } = {}): WhatIf {
+export function whatIf(entries: readonly JournalEntry[], change: DeliveryChange, { stops = false } = {}): WhatIf {
   const changed = entries[change.entry - 1];
   if (changed?.type !== 'delivered' || changed.scope !== '') {
     throw new PawlError('invalid_options', expected('entry', change.entry, 'the number of a delivery to the session'));
@@ -38,7 +38,7 @@ export function whatIf(entries: readonly JournalEntry[], change: Change, { stops
 }
 
 /** Returns the delivery that led to the step of an entry; null for the start, and for a step of a sub-agent. */
-export function ledTo(entries: readonly JournalEntry[], step: number): Change | null {
+export function ledTo(entries: readonly JournalEntry[], step: number): DeliveryChange | null {
   if (entries[step - 1]?.scope !== '') return null;
   const steps = entries.slice(0, step).filter(({ type, scope }) => type === 'stepped' && scope === '').length;
   let left = steps - 1;
@@ -53,7 +53,7 @@ export function ledTo(entries: readonly JournalEntry[], step: number): Change | 
 /** A session that leaves a recorded one. */
 class Branch {
   readonly entries: JournalEntry[];
-  private readonly player: RecordedPlayer;
+  private readonly player: OfflinePlayer;
   private readonly sent = new Set<string>();
   private readonly later: readonly JournalEntry[];
   private at: number;
@@ -63,8 +63,8 @@ class Branch {
   constructor(kept: readonly JournalEntry[], later: readonly JournalEntry[]) {
     this.entries = [...kept];
     this.later = later;
-    const make: MakePlayer<RecordedPlayer> = (head, above, beforeFact) =>
-      new RecordedPlayer(head, above, beforeFact, { secrets: [], follower: null });
+    const make: MakePlayer<OfflinePlayer> = (head, above, beforeFact) =>
+      new OfflinePlayer(head, above, beforeFact, { secrets: [], follower: null });
     const replay = new Replay(make);
     replay.play(kept);
     this.player = replay.root;
@@ -118,7 +118,7 @@ class Branch {
   private step(): void {
     const seq = this.player.position();
     const facts: readonly Fact[] = this.player.step() ?? [];
-    this.entries.push({ scope: '', type: 'stepped', seq, end: this.player.position(), ...summaryOf(facts) });
+    this.entries.push({ scope: '', type: 'stepped', seq, end: this.player.position(), ...factsSummary(facts) });
   }
 
   /** Notes the requests that would have gone out. */

@@ -3,13 +3,13 @@ import { PawlError } from '../../input/errors.ts';
 import { checkEntries } from '../../journal/entries.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { type MakePlayer, Replay } from '../../journal/replay.ts';
-import { summaryOf } from '../../journal/scope-log.ts';
+import { factsSummary } from '../../journal/scope-log.ts';
 import type { Sighting } from '../../observe/events.ts';
 import { type Ours, redactJson } from '../../secrets/redact.ts';
 import { writtenSecrets } from '../../secrets/spellings.ts';
 import { checkMachines } from '../../session/head.ts';
-import { RecordedPlayer } from '../../session/replay/recorded-player.ts';
-import { RunPlayer } from '../recorded/run-player.ts';
+import { OfflinePlayer } from '../../session/replay/offline-player.ts';
+import { RunReplay } from '../recorded/run-replay.ts';
 
 type Stepped = Extract<JournalEntry, { type: 'stepped' }>;
 
@@ -55,15 +55,15 @@ const ours: Ours = {
 export class Redactor {
   private readonly given: () => readonly string[];
   private secrets: readonly string[] = [];
-  private replay: Replay<RecordedPlayer> | RunPlayer;
+  private replay: Replay<OfflinePlayer> | RunReplay;
   /** How many entries changed. */
   changed = 0;
 
   /** The secrets are asked for again with each part, since an agent may begin with others meanwhile. */
   constructor(secrets: () => readonly string[]) {
     this.given = secrets;
-    const make: MakePlayer<RecordedPlayer> = (head, above, beforeFact) =>
-      new RecordedPlayer(head, above, beforeFact, { secrets: [], follower: null });
+    const make: MakePlayer<OfflinePlayer> = (head, above, beforeFact) =>
+      new OfflinePlayer(head, above, beforeFact, { secrets: [], follower: null });
     this.replay = new Replay(make, { compares: false });
   }
 
@@ -71,10 +71,10 @@ export class Redactor {
    * Returns the entries that follow, without secrets. Throws `machines_changed` for those of other machines (D-6), and
    * `invalid_journal` for malformed entries, or if the machines would decide otherwise without their secrets.
    */
-  take(entries: readonly JournalEntry[]): JournalEntry[] {
+  takeEntries(entries: readonly JournalEntry[]): JournalEntry[] {
     checkEntries(entries, this.replay.entry);
     this.secrets = writtenSecrets(this.given());
-    if (entries[0]?.type === 'run') this.replay = new RunPlayer(null, { compares: false });
+    if (entries[0]?.type === 'run') this.replay = new RunReplay(null, { compares: false });
     const clean = entries.map((entry) => this.clean(entry));
     const noted = new Map<JournalEntry, JournalEntry>();
     this.replay.play(clean, (entry: JournalEntry, facts: readonly { type: string }[] | null) => {
@@ -135,7 +135,7 @@ export class Redactor {
 }
 
 function notedAgain(entry: Stepped, facts: readonly { type: string }[]): JournalEntry {
-  const summary = summaryOf(facts);
+  const summary = factsSummary(facts);
   if (summary.facts === entry.facts) return { ...entry, ...summary };
   const message = `Cannot show this session: removing its secrets changes what the machines decide ("${summary.facts}" instead of "${entry.facts}").`;
   throw new PawlError('invalid_journal', message);

@@ -53,7 +53,7 @@ export function sessionFile(entries: readonly JournalEntry[], options: SessionFi
   check(entriesSchema, entries, 'entries', 'invalid_options');
   const known = [...secrets, ...configuredSecrets(), ...environmentSecrets(process.env)];
   const redactor = new Redactor(() => known);
-  const clean = redactor.take(entries);
+  const clean = redactor.takeEntries(entries);
   const tape = tapeOf(clean);
   const [script, style, pictures] = [pageFile('page.js'), pageFile('page.css'), pageFile('pictures.json')];
   const policy = [

@@ -7,13 +7,13 @@ import {
   type Journal,
   type JournalEntry,
   type JournaledSession,
-  matches,
+  matchesQuery,
   type SessionMessage,
   type SessionQuery,
 } from '../journal.ts';
 import { doesNotRun, exists, incomplete, noLongerOwned, runsElsewhere, UnsentError } from '../journal-errors.ts';
 import { PostgresServer } from './server.ts';
-import { prepare } from './tables.ts';
+import { prepareTables } from './tables.ts';
 
 export type PostgresJournalOptions = {
   /** How long a session belongs to its process without a sign of life from it, in ms. Default: 10,000. */
@@ -194,7 +194,7 @@ class PostgresJournal implements Journal {
        ORDER BY updated DESC, number DESC`,
       [Math.min(Math.ceil(since), Number.MAX_SAFE_INTEGER), agent ?? null, sessionId ?? null, idPrefix],
     );
-    return rows.map(sessionOf).filter((session) => matches(session, query));
+    return rows.map(sessionOf).filter((session) => matchesQuery(session, query));
   }
 
   async delete(sessionId: string) {
@@ -218,7 +218,7 @@ class PostgresJournal implements Journal {
 
   /** Runs one statement, which is one transaction. `$.` stands for the schema. */
   private async query<T extends object>(sql: string, values: readonly unknown[]): Promise<T[]> {
-    this.ready ??= prepare(this.schema, (text, given) => this.run(text, given));
+    this.ready ??= prepareTables(this.schema, (text, given) => this.run(text, given));
     await this.ready.catch((error) => {
       // A server that was not there may come back.
       this.ready = null;

@@ -30,7 +30,7 @@ type Run = <T extends object>(sql: string, values?: readonly unknown[]) => Promi
  * Makes the tables in the schema of this name, one process at a time, and checks their version. `run` runs statements in
  * one transaction, where `$.` stands for the schema. Throws `invalid_journal`.
  */
-export async function prepare(name: string, run: Run): Promise<void> {
+export async function prepareTables(name: string, run: Run): Promise<void> {
   // Whatever the server's default, what comes after the lock sees what others did under it.
   const lock = `SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(hashtext('pawl ${name}'))`;
   const [refused] = await run<{ encoding: string }>(

@@ -20,7 +20,7 @@ export const schema = `
 `;
 
 /** A row of `sessions`. */
-export type Row = {
+export type SessionRow = {
   number: number;
   id: string;
   agent: string;
@@ -36,17 +36,17 @@ export type Row = {
 };
 
 /** A session without an owner has no lease: `leased` is 0. */
-export function isHeld({ leased }: Row, now: number): boolean {
+export function isRowHeld({ leased }: SessionRow, now: number): boolean {
   return leased > now;
 }
 
-export function sessionOf(row: Row, now: number): JournaledSession {
+export function journaledSession(row: SessionRow, now: number): JournaledSession {
   const { id, agent, metadata, ended, slugs, waiting, created, updated, entries } = row;
   return {
     sessionId: id,
     agent,
     metadata: JSON.parse(metadata),
-    status: ended ?? (isHeld(row, now) ? 'running' : 'suspended'),
+    status: ended ?? (isRowHeld(row, now) ? 'running' : 'suspended'),
     slugs: JSON.parse(slugs),
     waiting: JSON.parse(waiting),
     createdAt: created,

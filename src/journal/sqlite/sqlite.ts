@@ -6,13 +6,13 @@ import {
   type Append,
   type Journal,
   type JournalEntry,
-  matches,
+  matchesQuery,
   type SessionMessage,
   type SessionQuery,
 } from '../journal.ts';
 import { doesNotRun, exists, incomplete, noLongerOwned, runsElsewhere } from '../journal-errors.ts';
 import { Database } from './database.ts';
-import { isHeld, type Row, sessionOf } from './schema.ts';
+import { isRowHeld, journaledSession, type SessionRow } from './schema.ts';
 
 export type SqliteJournalOptions = {
   /**
@@ -90,7 +90,7 @@ class SqliteJournal implements Journal {
     return this.database.write(() => {
       const now = Date.now();
       const row = this.rowOf(sessionId);
-      if (row === undefined || (row.owner !== owner && isHeld(row, now))) return false;
+      if (row === undefined || (row.owner !== owner && isRowHeld(row, now))) return false;
       this.database.run(
         'UPDATE sessions SET owner = ?, leased = ? WHERE number = ?',
         owner,
@@ -138,14 +138,14 @@ class SqliteJournal implements Journal {
     const { sessionId, idPrefix = '', agent, since = 0 } = query;
     return this.database.read(() => {
       const now = Date.now();
-      const rows = this.database.all<Row>(
+      const rows = this.database.all<SessionRow>(
         `SELECT * FROM sessions WHERE id >= ? AND id < CAST(? AS TEXT) AND substr(id, 1, length(?)) = ? AND updated >= ? AND agent = coalesce(?, agent)
          ${sessionId === undefined ? '' : 'AND id = ?'} ORDER BY updated DESC, number DESC`,
         // The bounds let the index find them: no character begins with the byte 255.
         ...[idPrefix, Buffer.concat([Buffer.from(idPrefix), Buffer.of(255)]), idPrefix, idPrefix, since, agent ?? null],
         ...(sessionId === undefined ? [] : [sessionId]),
       );
-      return rows.map((row) => sessionOf(row, now)).filter((session) => matches(session, query));
+      return rows.map((row) => journaledSession(row, now)).filter((session) => matchesQuery(session, query));
     });
   }
 
@@ -154,7 +154,7 @@ class SqliteJournal implements Journal {
       const row = this.rowOf(sessionId);
       if (row === undefined) return false;
       // A session that has ended may still have a lease.
-      if (row.ended === null && isHeld(row, Date.now())) throw runsElsewhere(sessionId);
+      if (row.ended === null && isRowHeld(row, Date.now())) throw runsElsewhere(sessionId);
       for (const table of ['entries', 'inbox']) this.database.run(`DELETE FROM ${table} WHERE session = ?`, row.number);
       this.database.run('DELETE FROM sessions WHERE number = ?', row.number);
       return true;
@@ -172,7 +172,7 @@ class SqliteJournal implements Journal {
   private insert(sessionId: string, { owner, after, entries, change = {}, taken }: Append): void {
     const now = Date.now();
     const json = (list: readonly string[] | undefined) => (list === undefined ? null : JSON.stringify(list));
-    const [held] = this.database.all<Pick<Row, 'number'>>(
+    const [held] = this.database.all<Pick<SessionRow, 'number'>>(
       `UPDATE sessions SET entries = ?, updated = ?, leased = ?, ended = coalesce(?, ended), slugs = coalesce(?, slugs),
        waiting = coalesce(?, waiting) WHERE id = ? AND owner = ? AND entries = ? RETURNING number`,
       after + entries.length,
@@ -199,7 +199,7 @@ class SqliteJournal implements Journal {
     taken?.forEach((id) => void this.database.run('DELETE FROM inbox WHERE id = ?', id));
   }
 
-  private rowOf(sessionId: string): Row | undefined {
-    return this.database.all<Row>('SELECT * FROM sessions WHERE id = ?', sessionId)[0];
+  private rowOf(sessionId: string): SessionRow | undefined {
+    return this.database.all<SessionRow>('SELECT * FROM sessions WHERE id = ?', sessionId)[0];
   }
 }

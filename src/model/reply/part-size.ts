@@ -1,17 +1,19 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { byteLength } from '../../platform/bytes.ts';
-import { jsonOf, textOf } from './reply-values.ts';
+import { replyJson, stringOrEmpty } from './reply-values.ts';
 
 /** Bytes counted for a part itself, since countless empty ones take memory too. */
 export const bytesOfPart = 64;
 
 /** Returns the bytes that a part adds to the reply. */
-export function bytesOf(part: LanguageModelV4StreamPart): number {
+export function partBytes(part: LanguageModelV4StreamPart): number {
   switch (part.type) {
     case 'text-delta':
     case 'reasoning-delta':
     case 'tool-input-delta':
-      return byteLength(textOf(part.delta)) + (part.providerMetadata == null ? 0 : sizeOf(part.providerMetadata));
+      return (
+        byteLength(stringOrEmpty(part.delta)) + (part.providerMetadata == null ? 0 : sizeOf(part.providerMetadata))
+      );
     case 'file':
     case 'reasoning-file':
       return part.data?.type === 'data' ? (part.data.data?.length ?? 0) : bytesOfPart;
@@ -31,6 +33,6 @@ function sizeOf(value: unknown): number {
     return (JSON.stringify(value) ?? 'null').length;
   } catch {
     // Untyped models may send values that `JSON.stringify` rejects.
-    return JSON.stringify(jsonOf(value)).length;
+    return JSON.stringify(replyJson(value)).length;
   }
 }

@@ -18,18 +18,18 @@ import {
 } from '../../../machines/index.ts';
 import { shown } from '../../input/errors.ts';
 import type { Sighting } from '../../observe/events.ts';
-import { bytesOf, bytesOfPart } from './part-size.ts';
+import { bytesOfPart, partBytes } from './part-size.ts';
 import {
   addProviderData,
   fileData,
-  jsonOf,
-  kindOf,
+  partKind,
   providerData,
+  providerUsage,
+  replyJson,
   resultPart,
   shownInput,
-  textOf,
+  stringOrEmpty,
   unfinishedCall,
-  usageOf,
 } from './reply-values.ts';
 
 /** A piece of a reply's part. Parts are numbered in the order of their beginning. */
@@ -70,7 +70,7 @@ export class ReplyReader {
    * Adds a part to the reply, unless it is malformed (P-4). Returns the delta that it contributes, or null; an empty one
    * says that its part has ended.
    */
-  take(part: LanguageModelV4StreamPart): Delta | null {
+  takePart(part: LanguageModelV4StreamPart): Delta | null {
     try {
       return this.taken(part);
     } catch {
@@ -82,7 +82,7 @@ export class ReplyReader {
   private taken(part: LanguageModelV4StreamPart): Delta | null {
     // A call repeats the input that its deltas brought.
     const open = part.type === 'tool-call' ? this.inputsById.get(part.toolCallId)?.[0] : undefined;
-    this.bytes += open === undefined ? bytesOf(part) : Math.max(bytesOfPart, bytesOf(part) - open.input.length);
+    this.bytes += open === undefined ? partBytes(part) : Math.max(bytesOfPart, partBytes(part) - open.input.length);
     switch (part.type) {
       case 'text-start':
       case 'reasoning-start':
@@ -92,7 +92,7 @@ export class ReplyReader {
       case 'reasoning-delta': {
         const kind = part.type === 'text-delta' ? 'text' : 'reasoning';
         const open = this.texts[kind].get(part.id) ?? this.openText(kind, part.id, undefined);
-        const delta = textOf(part.delta);
+        const delta = stringOrEmpty(part.delta);
         open.text.text += delta;
         addProviderData(open.text, part.providerMetadata);
         return this.delta(kind, open.part, delta);
@@ -111,7 +111,7 @@ export class ReplyReader {
       case 'tool-input-delta': {
         const open = this.inputsById.get(part.id)?.at(-1);
         if (open === undefined) return null;
-        const delta = textOf(part.delta);
+        const delta = stringOrEmpty(part.delta);
         open.input += delta;
         return this.delta('tool-input', open.part, delta, open);
       }
@@ -123,8 +123,8 @@ export class ReplyReader {
         for (const warning of part.warnings ?? []) this.warnings.push(shown(warning));
         return null;
       case 'response-metadata':
-        this.responseId = textOf(part.id) || this.responseId;
-        this.modelId = textOf(part.modelId) || this.modelId;
+        this.responseId = stringOrEmpty(part.id) || this.responseId;
+        this.modelId = stringOrEmpty(part.modelId) || this.modelId;
         return null;
       case 'finish':
         this.finish(part.finishReason, part.usage);
@@ -152,7 +152,7 @@ export class ReplyReader {
     switch (part.type) {
       case 'text':
       case 'reasoning': {
-        const text = textOf(part.text);
+        const text = stringOrEmpty(part.text);
         this.content.push({ type: part.type, text, ended: true, ...providerData(part.providerMetadata) });
         return this.delta(part.type, this.nextPart(), text);
       }
@@ -161,12 +161,12 @@ export class ReplyReader {
         // Some providers set it only on the part that starts the input, and some only on the call.
         const providerExecuted = part.providerExecuted === true || opened?.providerExecuted === true;
         const callId = providerExecuted
-          ? textOf(part.toolCallId)
+          ? stringOrEmpty(part.toolCallId)
           : (opened?.callId ?? this.uniqueId(part.toolCallId, false));
         this.content.push({
           type: 'tool-call',
           callId,
-          name: textOf(part.toolName),
+          name: stringOrEmpty(part.toolName),
           input: typeof part.input === 'string' ? part.input : shownInput(part.input),
           providerExecuted,
           ...providerData(part.providerMetadata),
@@ -180,16 +180,16 @@ export class ReplyReader {
       case 'reasoning-file':
         this.content.push({
           type: part.type,
-          mediaType: textOf(part.mediaType),
+          mediaType: stringOrEmpty(part.mediaType),
           data: fileData(part.data),
           ...providerData(part.providerMetadata),
         });
         return null;
       case 'source':
-        this.content.push({ type: 'source', source: jsonOf(part) });
+        this.content.push({ type: 'source', source: replyJson(part) });
         return null;
       case 'custom':
-        this.content.push({ type: 'custom', kind: kindOf(part.kind), ...providerData(part.providerMetadata) });
+        this.content.push({ type: 'custom', kind: partKind(part.kind), ...providerData(part.providerMetadata) });
         return null;
       case 'tool-approval-request':
         this.warnings.push(`the provider requested approval of call ${part.toolCallId}, which is not supported`);
@@ -202,8 +202,8 @@ export class ReplyReader {
   }
 
   private finish(reason: LanguageModelV4FinishReason, usage: LanguageModelV4Usage | undefined): void {
-    this.finishReason = { unified: textOf(reason.unified) || 'other', raw: textOf(reason.raw) || null };
-    const counted = usageOf(usage);
+    this.finishReason = { unified: stringOrEmpty(reason.unified) || 'other', raw: stringOrEmpty(reason.raw) || null };
+    const counted = providerUsage(usage);
     // A second finish part without usage must not reset the count (S-4).
     if (counted.input + counted.output > 0) this.usage = counted;
   }
@@ -256,7 +256,7 @@ export class ReplyReader {
   private openInput(id: unknown, toolName: unknown, providerExecuted: boolean): void {
     const callId = this.uniqueId(id, providerExecuted);
     const part = this.nextPart();
-    const open = { callId, part, toolName: textOf(toolName), providerExecuted, input: '' };
+    const open = { callId, part, toolName: stringOrEmpty(toolName), providerExecuted, input: '' };
     this.openInputs.add(open);
     const sameId = this.inputsById.get(id) ?? [];
     sameId.push(open);
@@ -274,7 +274,7 @@ export class ReplyReader {
     const index = this.calls;
     this.calls += 1;
     const isTaken = (one: string) => takenIds.has(one) || this.ownIds.has(one);
-    const unique = uniqueCallId({ callId: textOf(id), providerExecuted }, { turn, attempt, index }, isTaken);
+    const unique = uniqueCallId({ callId: stringOrEmpty(id), providerExecuted }, { turn, attempt, index }, isTaken);
     if (!providerExecuted) this.ownIds.add(unique);
     return unique;
   }

@@ -7,7 +7,7 @@ import { plainJson } from '../../platform/plain-json.ts';
  * Reads the provider's token counts. Without a total, its parts are added; an invalid count becomes 0, so that no budget is
  * evaded (S-4).
  */
-export function usageOf(usage: LanguageModelV4Usage | undefined): Usage {
+export function providerUsage(usage: LanguageModelV4Usage | undefined): Usage {
   const { inputTokens, outputTokens } = usage ?? {};
   const [reasoning, text] = [tokensOf(outputTokens?.reasoning), tokensOf(outputTokens?.text)];
   const [cacheRead, cacheWrite] = [tokensOf(inputTokens?.cacheRead), tokensOf(inputTokens?.cacheWrite)];
@@ -28,18 +28,18 @@ function tokensOf(count: unknown): number {
 }
 
 /** Turns a non-string from a badly typed third-party model into an empty string, which is handled as such. */
-export function textOf(value: unknown): string {
+export function stringOrEmpty(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
 /** Returns the kind of a part of the provider's own. Throws if it has none. */
-export function kindOf<Kind extends string>(kind: Kind): Kind {
+export function partKind<Kind extends string>(kind: Kind): Kind {
   if (typeof kind !== 'string') throw new TypeError('the part has no kind');
   return kind;
 }
 
 export function shownInput(input: unknown): string {
-  return input === undefined ? '' : JSON.stringify(jsonOf(input));
+  return input === undefined ? '' : JSON.stringify(replyJson(input));
 }
 
 /** Returns the provider's metadata as the part's options, which go back to the provider (P-5). */
@@ -67,7 +67,7 @@ export function fileData(given: GivenFile): FileData {
 }
 
 function plain(metadata: SharedV4ProviderMetadata): ProviderData {
-  return jsonOf(metadata) as ProviderData;
+  return replyJson(metadata) as ProviderData;
 }
 
 function substituteFor(value: unknown): Json {
@@ -79,7 +79,7 @@ function substituteFor(value: unknown): Json {
 }
 
 /** Returns a value as JSON. A value from a badly typed model may not convert and gets a substitute. */
-export function jsonOf(value: unknown): Json {
+export function replyJson(value: unknown): Json {
   try {
     const json: Json = JSON.parse(JSON.stringify(value) ?? 'null');
     return json;
@@ -97,9 +97,9 @@ export function unfinishedCall({ callId, name, input }: { callId: string; name: 
 export function resultPart(part: LanguageModelV4ToolResult): ReplyPart {
   return {
     type: 'tool-result',
-    callId: textOf(part.toolCallId),
-    name: textOf(part.toolName),
-    result: jsonOf(part.result),
+    callId: stringOrEmpty(part.toolCallId),
+    name: stringOrEmpty(part.toolName),
+    result: replyJson(part.result),
     isError: part.isError === true,
     ...providerData(part.providerMetadata),
   };

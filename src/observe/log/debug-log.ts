@@ -1,7 +1,7 @@
 import type { Fact } from '../../../machines/index.ts';
 import type { Fold } from '../events.ts';
 import type { Logger } from './logger.ts';
-import { identityOf, type LogContext, writeLine } from './session-log.ts';
+import { type LogContext, lineFields, writeLine } from './session-log.ts';
 
 /** A DEBUG line for each session step except failures and tool calls: turns, collapses, waits, the end. */
 export class DebugLog implements Fold {
@@ -13,7 +13,7 @@ export class DebugLog implements Fold {
 
   fact(fact: Fact): void {
     const line = lineOf(fact);
-    if (line !== null) writeLine(this.options, 'debug', [{ event: fact.type, ...identityOf(this.options) }, line]);
+    if (line !== null) writeLine(this.options, 'debug', [{ event: fact.type, ...lineFields(this.options) }, line]);
   }
 }
 

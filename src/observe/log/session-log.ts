@@ -62,14 +62,14 @@ export class SessionLog implements Fold {
   note(level: 'debug' | 'info', event: string, server: string, text: string): void {
     // Redact before cutting, so that no part of a secret remains.
     const line = headOf(redact(text, this.options.secrets), noteBytes);
-    this.write(level, [{ event, ...identityOf(this.options), server, line }, line]);
+    this.write(level, [{ event, ...lineFields(this.options), server, line }, line]);
   }
 
   /** Logs a tool's exact error (C-3), which appears nowhere else. */
   toolError(name: string, callId: string, error: unknown): void {
     const text = redact(stackOf(error), this.options.secrets);
     this.write('debug', [
-      { event: 'tool.threw', ...identityOf(this.options), name, callId, error: text },
+      { event: 'tool.threw', ...lineFields(this.options), name, callId, error: text },
       `${name} threw`,
     ]);
   }
@@ -93,7 +93,7 @@ export function writeLine({ logger, onFailure }: SessionLog['options'], level: L
 }
 
 /** What every line of a session begins with (S-7). */
-export function identityOf({ sessionId, agent, parentSessionId, metadata, secrets }: LogContext): object {
+export function lineFields({ sessionId, agent, parentSessionId, metadata, secrets }: LogContext): object {
   return {
     sessionId,
     agent,
@@ -110,7 +110,7 @@ function failedAttempt(
 ): Line {
   const clean = (text: string) => redact(text, options.secrets);
   const body = reply === null ? { reply: null } : loggedReply(reply, clean);
-  const where = { ...identityOf(options), turn, attempt, target, slugs };
+  const where = { ...lineFields(options), turn, attempt, target, slugs };
   return [
     { event: 'attempt.failed', ...where, detail: detail === null ? null : clean(detail), ...body },
     `turn ${turn}, attempt ${attempt} failed: ${slugs.join(', ')}`,
@@ -131,7 +131,7 @@ function unsuccessfulEnd(options: LogContext, fact: Unsuccessful, counters: Coun
   return [
     {
       event: fact.type,
-      ...identityOf(options),
+      ...lineFields(options),
       slugs,
       detail: detail === null ? null : redact(detail, options.secrets),
       retryAt: retryAt === null ? null : new Date(retryAt).toISOString(),

@@ -15,7 +15,7 @@ export class DeltaSecrets {
   }
 
   /** Returns what may be shown of a delta and of the text held back before it; null if that is nothing yet. */
-  take(given: Delta): Delta | null {
+  takeDelta(given: Delta): Delta | null {
     const { secrets } = this;
     const delta = { ...given, toolName: withoutSecrets(given.toolName, secrets) };
     const text = (this.held.get(delta.part)?.delta ?? '') + delta.delta;

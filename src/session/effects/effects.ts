@@ -11,7 +11,7 @@ import { requestModel } from '../../model/request-model.ts';
 import type { Observer } from '../../observe/observer.ts';
 import { judgeReply } from '../../report/format.ts';
 import type { Catalog } from '../../tools/catalog.ts';
-import { clientAnswer } from '../../tools/client-tool.ts';
+import { clientOutcome } from '../../tools/client-tool.ts';
 import { runTool, type ToolEffectOptions } from '../../tools/run-tool.ts';
 import { Slots } from '../../tools/slots.ts';
 import type { SubAgents } from '../sub-agents/sub-agents.ts';
@@ -117,7 +117,7 @@ export class SessionEffects {
 
   /** Returns the outcome of a client-side tool's call. */
   answered(call: CallName, answer: { output: unknown; isError: boolean }): ToolOutcome {
-    return clientAnswer(this.toolOptions, call, answer);
+    return clientOutcome(this.toolOptions, call, answer);
   }
 
   /** The decision is delivered from outside (`approve`); here it only times out. */

@@ -4,7 +4,7 @@ import { hasTool, voiceOf } from '../../agent/handoffs.ts';
 import { checkedChanges, type TurnPreparation } from '../../agent/turn-changes.ts';
 import type { RequestMeter } from '../../context/request-meter.ts';
 import type { Clock } from '../../host/clock.ts';
-import { inTime, type Limits } from '../../host/deadline.ts';
+import { inTime, type TaskLimits } from '../../host/deadline.ts';
 import { messageOf } from '../../input/errors.ts';
 import type { Conversation } from '../../observe/conversation.ts';
 import { redact } from '../../secrets/redact.ts';
@@ -87,7 +87,7 @@ export async function planTurn(
 async function instructionsOf(
   { agent, prompt, contextFor, conversation }: PlanParts,
   name: string,
-  limits: Limits,
+  limits: TaskLimits,
 ): Promise<string | null> {
   const { plan } = conversation;
   if (plan?.speaker === name) return plan.own;

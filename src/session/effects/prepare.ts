@@ -2,10 +2,10 @@ import type { PrepareOutcome, Slug } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
 import type { RequestMeter } from '../../context/request-meter.ts';
 import type { Clock } from '../../host/clock.ts';
-import { inTime, type Limits } from '../../host/deadline.ts';
+import { inTime, type TaskLimits } from '../../host/deadline.ts';
 import { expected, messageOf } from '../../input/errors.ts';
 import { unavailableTargets } from '../../model/targets.ts';
-import { Conversation, promptIn } from '../../observe/conversation.ts';
+import { Conversation, lastPrompt } from '../../observe/conversation.ts';
 import { redact } from '../../secrets/redact.ts';
 import type { Checks } from './checks.ts';
 
@@ -42,7 +42,7 @@ export async function prepare(
     return unprepared(input.kind === 'denied' ? 'input_denied' : 'check_failed', input.reason);
   }
   const messages = input.value;
-  const task = messages === null ? prompt : promptIn(messages);
+  const task = messages === null ? prompt : lastPrompt(messages);
   try {
     const preparing = { clock, timeoutMs: limits.prepareTimeoutMs, signal };
     const instructions = await madeInstructions(
@@ -67,7 +67,7 @@ export async function prepare(
 export async function madeInstructions(
   instructions: Agent['definition']['instructions'] | null,
   input: { prompt: string | null; context: unknown },
-  limits: Limits,
+  limits: TaskLimits,
 ): Promise<string | null> {
   if (typeof instructions !== 'function') return instructions ?? null;
   const late = `it did not return within ${limits.timeoutMs} ms`;

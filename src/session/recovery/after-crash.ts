@@ -17,7 +17,7 @@ import { estimateOutputTokens } from '../../vocabulary/tokens.ts';
  */
 export function effectPolicy(catalog: Catalog, hasSubAgents: () => boolean): EffectPolicy {
   return {
-    interrupted: (effect) => interrupted(catalog, effect),
+    interrupted: (effect) => interruptedOutcome(catalog, effect),
     isAwaited: (effect) => {
       if (effect.kind === 'tool') {
         const tool = catalog.get(effect.request.name);
@@ -30,7 +30,7 @@ export function effectPolicy(catalog: Catalog, hasSubAgents: () => boolean): Eff
 }
 
 /** The outcome of an effect that had begun; null if it is performed again. */
-export function interrupted(catalog: Catalog, effect: Effect): ModelOutcome | ToolOutcome | null {
+export function interruptedOutcome(catalog: Catalog, effect: Effect): ModelOutcome | ToolOutcome | null {
   if (effect.kind === 'model') return interruptedRequest;
   // What only reads, opens, closes or waits is performed again.
   if (effect.kind !== 'tool' || isRepeated(catalog, effect.request.name)) return null;

@@ -6,7 +6,7 @@ import { giveBack, type Journal, type JournalEntry } from '../../journal/journal
 import { lazily } from '../../platform/lazily.ts';
 import { randomId } from '../../platform/random-id.ts';
 import { sessionIdShape } from '../input.ts';
-import { headOf } from '../replay/recorded-entries.ts';
+import { recordedHead } from '../replay/recorded-entries.ts';
 import { entriesUntil } from '../replay/replay-session.ts';
 
 export type ForkOptions = {
@@ -32,7 +32,7 @@ export async function forkSession(journal: Journal, sessionId: string, options: 
   checkSession(journal, sessionId);
   const { at, sessionId: forkId = randomId() } = check(optionsSchema(), options, 'options', 'invalid_options');
   const entries = await journal.read(sessionId);
-  headOf(entries, sessionId);
+  recordedHead(entries, sessionId);
   await createFork(journal, sessionId, forkId, entries.slice(0, entriesUntil(entries, at, 'at')));
   return forkId;
 }
@@ -44,7 +44,7 @@ export async function createFork(
   forkId: string,
   entries: readonly JournalEntry[],
 ): Promise<void> {
-  const { agent, metadata } = headOf(entries, sessionId);
+  const { agent, metadata } = recordedHead(entries, sessionId);
   const kept = entries.map((entry) => renamed(entry, sessionId, forkId));
   const owner = randomId();
   await journal.create({ sessionId: forkId, agent, metadata }, { owner, entries: kept });

@@ -5,7 +5,7 @@ import type { SessionEvent } from '../../observe/events.ts';
 import type { Observer } from '../../observe/observer.ts';
 import { redact } from '../../secrets/redact.ts';
 import type { Catalog } from '../../tools/catalog.ts';
-import { interrupted } from './after-crash.ts';
+import { interruptedOutcome } from './after-crash.ts';
 
 /** What of a session takes part in its recovery. */
 export type LifeParts = {
@@ -64,7 +64,7 @@ export class SessionLife {
 
   /** The outcome of an effect that had begun; null if it is performed again. */
   interruptionOf(effect: Effect): ModelOutcome | ToolOutcome | null {
-    return interrupted(this.parts.effects.catalog, effect);
+    return interruptedOutcome(this.parts.effects.catalog, effect);
   }
 
   /** The input of a call in the current reply, by its index. */
@@ -114,7 +114,7 @@ export class SessionLife {
   /** The root was let go of, or never began (`failed`): its event tells. */
   told(status: 'failed' | 'suspended', failure: Failure): void {
     const { observer } = this.parts;
-    if (status === 'failed') observer.take({ type: 'session.failed', turns: 0, failure });
+    if (status === 'failed') observer.takeFact({ type: 'session.failed', turns: 0, failure });
     else observer.sight({ type: 'session.suspended', failure });
   }
 

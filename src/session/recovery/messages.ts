@@ -4,7 +4,7 @@ import { checkSession } from '../../journal/given.ts';
 import type { Journal, SessionMessage } from '../../journal/journal.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';
 import type { TreeLog } from '../../journal/tree-log.ts';
-import { approvalDecision, clientAnswer, steering, theOne } from '../commands.ts';
+import { approvalDecision, checkedAnswer, steering, theOne } from '../commands.ts';
 import type { RootSession } from '../running-session.ts';
 import type { AnswerOptions, ApprovalInput } from '../session.ts';
 import { giveUp } from './suspension.ts';
@@ -14,7 +14,7 @@ export function connect(root: RootSession, tree: TreeLog): void {
   tree.connect({
     position: () => root.life.observer.position,
     waiting: () => root.tree().flatMap((one) => one.waiting()),
-    receive: (message) => receive(root, message),
+    receive: (message) => receiveMessage(root, message),
     failed: (error) => void giveUp(root, tree, error),
     troubled: (error) => root.life.observer.userCodeFailed('journal', error),
   });
@@ -35,7 +35,7 @@ export function decidedBy(root: RootSession, messages: Awaited<ReturnType<TreeLo
 }
 
 /** Takes in a message. Returns the log of the session that it is for; null if it is for none (D-2). */
-export function receive(root: RootSession, message: SessionMessage): ScopeLog | null {
+export function receiveMessage(root: RootSession, message: SessionMessage): ScopeLog | null {
   switch (message.type) {
     case 'approve': {
       const { callId, approved, reason, sessionId } = message;
@@ -85,7 +85,7 @@ export async function answerSession(
   output: unknown,
   options: AnswerOptions = {},
 ): Promise<boolean> {
-  const { answer, sessionId: meant } = clientAnswer(output, options);
+  const { answer, sessionId: meant } = checkedAnswer(output, options);
   return postFor(journal, sessionId, { type: 'answer', callId, ...answer, sessionId: meant });
 }
 

@@ -8,7 +8,7 @@ import { randomId } from '../../platform/random-id.ts';
 import { checkAgent } from '../head.ts';
 import { checkResumeOptions } from '../input.ts';
 import type { ResumeOptions, WithContext } from '../options.ts';
-import { hasEnded, headOf, wasSuspended } from '../replay/recorded-entries.ts';
+import { hasEnded, recordedHead, wasSuspended } from '../replay/recorded-entries.ts';
 import type { RootSession } from '../running-session.ts';
 import type { Session } from '../session.ts';
 import { callIn, connect, decidedBy } from './messages.ts';
@@ -31,7 +31,7 @@ export async function resumeSession<Report, Context>(
   checkContext(given, options.context);
   const { journal, sessionId } = options;
   const entries = await journal.read(sessionId);
-  const head = headOf(entries, sessionId);
+  const head = recordedHead(entries, sessionId);
   const agent = narrowed(given, head.overrides);
   checkAgent(agent, head);
   const owner = randomId();

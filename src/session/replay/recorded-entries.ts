@@ -8,7 +8,7 @@ import { checkHead } from '../head.ts';
  * Returns what a recorded session began with. Throws `session_unknown`; `machines_changed` (D-6); `invalid_journal` for
  * malformed entries.
  */
-export function headOf(entries: readonly JournalEntry[], sessionId: string): SessionHead {
+export function recordedHead(entries: readonly JournalEntry[], sessionId: string): SessionHead {
   const [first] = entries;
   if (first === undefined) throw unknownSession(sessionId);
   checkEntries(entries);

@@ -5,7 +5,7 @@ import { type Difference, Replay } from '../../journal/replay.ts';
 import { scopeOf } from '../../journal/scope-log.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import type { OfferedTool } from '../../vocabulary/offered-tool.ts';
-import { type Follower, RecordedPlayer } from './recorded-player.ts';
+import { type Follower, OfflinePlayer } from './offline-player.ts';
 import type { ReplayedSession, ReplayStep, SentRequest } from './replayed.ts';
 
 /** Plays a session's entries, and notes what they tell. */
@@ -14,7 +14,7 @@ export class Recording {
   private readonly causes = new Map<string, string[]>();
   private readonly steps: ReplayStep[] = [];
   readonly requests: SentRequest[] = [];
-  private readonly replay: Replay<RecordedPlayer>;
+  private readonly replay: Replay<OfflinePlayer>;
 
   /** Where the machines took another way. */
   difference: Difference | null = null;
@@ -23,7 +23,7 @@ export class Recording {
   constructor(secrets: readonly string[], follower: Follower | null = null) {
     this.replay = new Replay((head, above, beforeFact) => {
       this.causes.set(scopeOf(head), ['start']);
-      return new RecordedPlayer(head, above, beforeFact, { secrets, follower });
+      return new OfflinePlayer(head, above, beforeFact, { secrets, follower });
     });
   }
 
@@ -121,7 +121,7 @@ export class Recording {
     };
   }
 
-  private playerOf(scope: string): RecordedPlayer {
+  private playerOf(scope: string): OfflinePlayer {
     const player = this.replay.players.get(scope);
     if (player === undefined) throw new PawlError('invalid_journal', `The session "${scope}" did not start.`);
     return player;

@@ -8,7 +8,7 @@ import type { Journal, JournalEntry, JournaledSession } from '../../journal/jour
 import { unknownSession } from '../../journal/journal-errors.ts';
 import { lazily } from '../../platform/lazily.ts';
 import { writtenSecrets } from '../../secrets/spellings.ts';
-import { headOf } from './recorded-entries.ts';
+import { recordedHead } from './recorded-entries.ts';
 import { Recording } from './recording.ts';
 import type { ReplayedSession } from './replayed.ts';
 
@@ -65,7 +65,7 @@ export async function readSession(
   const entries = await journal.read(sessionId);
   const [row] = await journal.list({ sessionId });
   if (row === undefined) throw unknownSession(sessionId);
-  headOf(entries, sessionId);
+  recordedHead(entries, sessionId);
   const { events, requests, counters, conversation, turns } = replayEntries(entries, { secrets });
   return { ...row, events, requests, counters, conversation, turns };
 }

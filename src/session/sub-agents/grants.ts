@@ -23,7 +23,7 @@ export class Grants {
   }
 
   /** Returns a grant of at most `bound` requests; null if nothing is left, or the signal aborts. */
-  async take(bound: number, signal: AbortSignal): Promise<Allowance | null> {
+  async takeGrant(bound: number, signal: AbortSignal): Promise<Allowance | null> {
     const granted = new Promise<Allowance | null>((resolve) => {
       const withdraw = this.ask(bound, resolve);
       const leave = () => {

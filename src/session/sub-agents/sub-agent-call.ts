@@ -25,7 +25,7 @@ export function tooDeep(maxDepth: number) {
 }
 
 /** Returns what a sub-agent reported, as the value of its call. Throws what the call's result says of any other end. */
-export function reported(name: string, { success: succeeded, report, status, slugs }: SessionResult): unknown {
+export function subAgentReport(name: string, { success: succeeded, report, status, slugs }: SessionResult): unknown {
   if (succeeded) return success(report.content);
   throw new ToolError(`The agent ${name} ${status}: ${slugs.join(', ')}.`, { slugs, report: String(report.content) });
 }

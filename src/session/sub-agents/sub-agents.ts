@@ -6,7 +6,7 @@ import { schemaTool } from '../../tools/schema-tool.ts';
 import type { SessionResult } from '../session.ts';
 import { Away } from './away.ts';
 import type { Grants } from './grants.ts';
-import { budgetSpent, callIsOver, reported, subAgentInput, tooDeep } from './sub-agent-call.ts';
+import { budgetSpent, callIsOver, subAgentInput, subAgentReport, tooDeep } from './sub-agent-call.ts';
 import type { Child, SubSession } from './sub-session.ts';
 
 export type SubAgentsOptions = {
@@ -106,7 +106,7 @@ export class SubAgents {
     const result = await (this.ended.get(run.callId) ?? this.followed(name, agent, prompt, run));
     const { requests, tokens, costUsd } = result.counters.tree;
     run.account({ requests, tokens: tokens.input + tokens.output, costUsd: costUsd ?? 0 });
-    return reported(agent.name, result);
+    return subAgentReport(agent.name, result);
   }
 
   /** Follows a sub-agent that runs, or begins one, to its end. */
@@ -122,7 +122,7 @@ export class SubAgents {
   private async begin(name: string, agent: Agent, prompt: string, { callId, signal }: ToolRun): Promise<Child> {
     const { grants, start } = this.options;
     const bound = agent.limits.maxTreeRequests ?? requestBound(agent.limits);
-    const grant = await grants.take(bound, signal);
+    const grant = await grants.takeGrant(bound, signal);
     if (grant === null) throw new BudgetSpentError(budgetSpent);
     const task = { name, callId, grant, abort: new AbortController() };
     try {

@@ -9,7 +9,7 @@ import type { SessionEffects } from '../effects/effects.ts';
 import { effectPolicy } from '../recovery/after-crash.ts';
 import type { SubAgents } from '../sub-agents/sub-agents.ts';
 import type { SessionIdentity } from './identity.ts';
-import type { Observation } from './observing.ts';
+import type { ObservedSession } from './observing.ts';
 import { SessionOwner } from './owner.ts';
 import { sessionActor } from './session-machine.ts';
 
@@ -21,7 +21,7 @@ export type Driving = { machine: SessionMachine; journaled: JournaledDriver | nu
 /** The last step of wiring a session: its machine, with the driver that performs its effects. */
 export function drive(
   { options, head, log, clock, secrets, driver = memoryDriver }: SessionIdentity,
-  { observer, telemetry, times }: Observation,
+  { observer, telemetry, times }: ObservedSession,
   effects: SessionEffects,
   subAgents: SubAgents | null,
 ): Driving {

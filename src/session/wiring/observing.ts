@@ -8,13 +8,13 @@ import type { SessionIdentity, SessionParts } from './identity.ts';
 export type Times = { deliveredAt: number; now(): number };
 
 /** What observes a session. */
-export type Observation = { observer: Observer; telemetry: GuardedTelemetry | null; times: Times };
+export type ObservedSession = { observer: Observer; telemetry: GuardedTelemetry | null; times: Times };
 
 /** The first step of wiring a session: its observer, with its folds, its log and its listeners. */
 export function observe(
   identity: SessionIdentity,
   { parent, beforeFact }: Pick<SessionParts<unknown>, 'parent' | 'beforeFact'>,
-): Observation {
+): ObservedSession {
   const { agent, options, head, log, lineage, clock, logger, secrets, contextFor } = identity;
   const times = { deliveredAt: head.input.at, now: () => clock.now() };
   const telemetry =

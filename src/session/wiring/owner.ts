@@ -21,9 +21,9 @@ export class SessionOwner implements MachineOwner<SessionCommand, Fact> {
     this.parts = parts;
   }
 
-  take(fact: Fact): void {
+  takeFact(fact: Fact): void {
     const { observer, subAgents } = this.parts;
-    observer.take(fact);
+    observer.takeFact(fact);
     if (fact.type === 'session.stopping') subAgents?.stop();
   }
 

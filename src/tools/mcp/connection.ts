@@ -24,7 +24,7 @@ import { listTools, type McpTool } from './list.ts';
 import { inform, type McpListener } from './listener.ts';
 import { posted } from './posted-call.ts';
 import { McpResult } from './result.ts';
-import { ended, transportOf } from './transport.ts';
+import { endClient, transportOf } from './transport.ts';
 
 const firstBackoffMs = 100;
 const longestBackoffMs = 5_000;
@@ -120,7 +120,7 @@ export class McpConnection {
   }
 
   private end(client: Client, told: readonly McpListener[] = [...this.listeners]): Promise<void> {
-    return ended(client, this.clock, (error) => inform(told, error));
+    return endClient(client, this.clock, (error) => inform(told, error));
   }
 
   private async request(

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { check } from '../../input/check.ts';
 import { expected, PawlError } from '../../input/errors.ts';
-import { aFunction, flag, hasMethods, headersOf, texts } from '../../input/shapes.ts';
+import { aFunction, flag, hasMethods, headersShape, texts } from '../../input/shapes.ts';
 import { lazily } from '../../platform/lazily.ts';
 
 const kinds = lazily(() => {
@@ -27,7 +27,7 @@ const kinds = lazily(() => {
     url: z.strictObject({
       ...common,
       url: z.url({ protocol: /^https?$/, error: 'an http or https URL' }),
-      headers: headersOf(z.string({ error: 'a string' })).optional(),
+      headers: headersShape(z.string({ error: 'a string' })).optional(),
     }),
     transport: z.strictObject({
       ...common,

@@ -65,7 +65,7 @@ export class StdioTransport implements Transport {
       stream.on('error', (error) => this.onerror?.(error));
     eachLine(
       child.stdout,
-      (line) => this.take(line),
+      (line) => this.takeLine(line),
       () => this.tooLong(),
     );
     eachLine(child.stderr, thinned(this.onStderr), () => undefined);
@@ -99,7 +99,7 @@ export class StdioTransport implements Transport {
     endGroup(pid);
   }
 
-  private take(line: string): void {
+  private takeLine(line: string): void {
     if (line.trim() === '') return;
     try {
       this.onmessage?.(deserializeMessage(line));

@@ -55,7 +55,7 @@ const tellTimeoutMs = 1_000;
  * Ends a client. An HTTP server is told that its session is over, after what it was told before has arrived, such as the
  * cancellation of a call (D-2). `onError` gets what fails.
  */
-export async function ended(client: Client, clock: Clock, onError: (error: unknown) => void): Promise<void> {
+export async function endClient(client: Client, clock: Clock, onError: (error: unknown) => void): Promise<void> {
   const { transport } = client;
   const inStep = (timeoutMs: number, step: () => Promise<void>) =>
     inTime({ clock, timeoutMs }, `closing took more than ${timeoutMs} ms`, step).catch(onError);

@@ -1,7 +1,7 @@
 import type { HttpRequest } from '../../http/http-policy.ts';
 import { deref, type JsonRecord, propertiesOf, record } from './openapi-schema.ts';
 import { queryPieces } from './openapi-styles.ts';
-import { encoded, textOf } from './rest.ts';
+import { encoded, parameterText } from './rest.ts';
 
 /** How an operation sends its body. */
 export type BodyKind = {
@@ -39,7 +39,7 @@ function typeIn(encoding: JsonRecord, name: string): string | null {
 }
 
 /** Writes a body, and names its media type. */
-export function bodyOf(
+export function operationBody(
   kind: BodyKind,
   body: unknown,
   headers: Record<string, string>,
@@ -54,7 +54,7 @@ export function bodyOf(
     return { headers: { ...headers, 'content-type': type }, body: formOf(kind, fields) };
   if (/^multipart\/form-data/.test(type)) return { headers, body: partsOf(kind, fields) };
   if (type.includes('*')) return encoded(body, headers);
-  return encoded(typeof body === 'string' ? body : textOf(body), { ...headers, 'content-type': type });
+  return encoded(typeof body === 'string' ? body : parameterText(body), { ...headers, 'content-type': type });
 }
 
 /** Writes a form as a query is written: each field in the style that the document names for it, or else its values. */
@@ -62,7 +62,7 @@ function formOf({ encoding }: BodyKind, fields: readonly [string, unknown][]): s
   const pieces = fields.flatMap(([name, value]) => {
     const { style, explode } = record(encoding[name] ?? {});
     const isJson = /json/i.test(typeIn(encoding, name) ?? '');
-    const values = isJson ? [JSON.stringify(value)] : [value].flat().map(textOf);
+    const values = isJson ? [JSON.stringify(value)] : [value].flat().map(parameterText);
     if (style === undefined && explode === undefined)
       return values.map((one) => new URLSearchParams({ [name]: one }).toString());
     const kind = typeof style === 'string' ? style : 'form';
@@ -77,7 +77,7 @@ function partsOf({ files, encoding }: BodyKind, fields: readonly [string, unknow
   for (const [name, value] of fields) {
     const [file, stated] = [files.get(name), typeIn(encoding, name)];
     for (const one of [value].flat()) {
-      const text = /json/i.test(stated ?? '') ? JSON.stringify(one) : textOf(one);
+      const text = /json/i.test(stated ?? '') ? JSON.stringify(one) : parameterText(one);
       // Only the bytes of a file stay as they are.
       if (file !== undefined) form.append(name, new Blob([text], { type: file }), name);
       else if (stated !== null && !stated.startsWith('text/plain'))

@@ -3,7 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { parse } from 'yaml';
 import { expected, PawlError, reasonOf } from '../../input/errors.ts';
 import { type LocalTool, localTool } from '../local.ts';
-import { type Operation, operationTool } from './openapi-operation.ts';
+import { type ApiOperation, operationTool } from './openapi-operation.ts';
 import type { OpenApiOptions } from './openapi-options.ts';
 import { deref, type Json, type JsonRecord, list, record } from './openapi-schema.ts';
 import { checkAuth, type RestAuth } from './rest-auth.ts';
@@ -14,7 +14,10 @@ const methods = ['get', 'put', 'post', 'delete', 'patch', 'head'] as const;
 const yaml = { merge: true, maxAliasCount: 100_000 };
 
 /** Creates the tools of a document. */
-export async function toolsOf(document: string | object, options: OpenApiOptions): Promise<Record<string, LocalTool>> {
+export async function documentTools(
+  document: string | object,
+  options: OpenApiOptions,
+): Promise<Record<string, LocalTool>> {
   const api = await readDocument(document);
   const { include, exclude = [] } = options;
   const auth = authOf(api, options.auth);
@@ -72,7 +75,7 @@ export async function toolsOf(document: string | object, options: OpenApiOptions
 }
 
 /** Builds an operation's tool. Throws `invalid_tool` if its input schema cannot be used, naming the operation. */
-function usable(name: string, operation: Operation): LocalTool | null {
+function usable(name: string, operation: ApiOperation): LocalTool | null {
   try {
     return operationTool(operation);
   } catch (error) {

@@ -2,7 +2,7 @@ import type { HttpPolicy } from '../../http/http-policy.ts';
 import { ToolError } from '../../vocabulary/tool-error.ts';
 import type { LocalTool } from '../local.ts';
 import { inputFromOutside } from './foreign-input.ts';
-import { type BodyKind, bodyKind, bodyOf } from './openapi-body.ts';
+import { type BodyKind, bodyKind, operationBody } from './openapi-body.ts';
 import {
   deref,
   type Json,
@@ -14,10 +14,10 @@ import {
   withDefinitions,
 } from './openapi-schema.ts';
 import { filledPath, type Parameter, queryPieces, simple } from './openapi-styles.ts';
-import { type RestCall, restLike, textOf } from './rest.ts';
+import { parameterText, type RestCall, restLike } from './rest.ts';
 import type { RestAuth } from './rest-auth.ts';
 
-export type Operation = {
+export type ApiOperation = {
   api: JsonRecord;
   path: string;
   method: string;
@@ -36,7 +36,7 @@ const bodyTypes = [/json/, /^application\/x-www-form-urlencoded/, /^multipart\/f
 const xmlBody = { type: 'string', description: 'The XML document.' };
 
 /** Turns an operation into a tool that takes its parameters and body. Null if a path parameter is undeclared. */
-export function operationTool(given: Operation): LocalTool | null {
+export function operationTool(given: ApiOperation): LocalTool | null {
   const { api, path, method, operation, baseUrl, auth, policy, needsApproval } = given;
   const parameters = parametersOf([...list(operation.parameters), ...given.shared].map((one) => deref(api, one)));
   // GET and HEAD requests cannot have a body.
@@ -131,13 +131,13 @@ function callOf(
   }
   url.search = query.filter((piece) => piece !== '').join('&');
   if (cookies.length > 0) headers.cookie = cookies.join('; ');
-  return { url, ...bodyOf(body, values.body, headers) };
+  return { url, ...operationBody(body, values.body, headers) };
 }
 
 /** Returns what a parameter's style writes: its value, or a text if the document gives it a media type of its own. */
 function writtenOf({ content }: Parameter, value: unknown): unknown {
   if (content === null) return value;
-  return /json/i.test(content) ? JSON.stringify(value) : textOf(value);
+  return /json/i.test(content) ? JSON.stringify(value) : parameterText(value);
 }
 
 function headerOf({ field, explode }: Parameter, value: unknown): string {

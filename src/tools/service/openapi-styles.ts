@@ -1,5 +1,5 @@
 import type { JsonRecord } from './openapi-schema.ts';
-import { filled, textOf } from './rest.ts';
+import { filled, parameterText } from './rest.ts';
 
 /** A parameter of an operation, and how OpenAPI writes its value. */
 export type Parameter = {
@@ -66,7 +66,8 @@ export function queryPieces(
   value: unknown,
 ): string[] {
   const { name, style, explode, allowReserved } = how;
-  const written = (one: unknown) => (allowReserved ? withReserved : encodeURIComponent)(textOf(one).toWellFormed());
+  const written = (one: unknown) =>
+    (allowReserved ? withReserved : encodeURIComponent)(parameterText(one).toWellFormed());
   const piece = (key: string, parts: readonly unknown[]) =>
     `${encodeURIComponent(key.toWellFormed())}=${parts.map(written).join(separators[style] ?? ',')}`;
   if (typeof value !== 'object' || value === null) return [piece(name, [value])];
@@ -84,9 +85,9 @@ function withReserved(text: string): string {
 
 /** Serializes a value in the `simple` style: comma-separated, with objects as `key,value` or `key=value`. */
 export function simple(value: unknown, explode: boolean): string {
-  if (Array.isArray(value)) return value.map(textOf).join(',');
-  if (typeof value !== 'object' || value === null) return textOf(value);
+  if (Array.isArray(value)) return value.map(parameterText).join(',');
+  if (typeof value !== 'object' || value === null) return parameterText(value);
   return Object.entries(value)
-    .map(([key, one]) => `${key}${explode ? '=' : ','}${textOf(one)}`)
+    .map(([key, one]) => `${key}${explode ? '=' : ','}${parameterText(one)}`)
     .join(',');
 }

@@ -30,6 +30,6 @@ export async function openApiTools(
   options: OpenApiOptions = {},
 ): Promise<Record<string, LocalTool>> {
   check(optionsSchema(), options, '', 'invalid_tool', 'options');
-  const { toolsOf } = await onNode('`openApiTools`', () => import('./openapi-document.ts'));
-  return toolsOf(document, options);
+  const { documentTools } = await onNode('`openApiTools`', () => import('./openapi-document.ts'));
+  return documentTools(document, options);
 }

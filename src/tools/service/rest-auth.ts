@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { PawlError } from '../../input/errors.ts';
-import { bytesOf, toBase64 } from '../../platform/bytes.ts';
+import { toBase64, utf8Bytes } from '../../platform/bytes.ts';
 import { lazily } from '../../platform/lazily.ts';
 
 /** Credentials for a service. A key is sent in the header or query parameter `name`. */
@@ -25,7 +25,7 @@ function addKey(url: URL, name: string, key: string): void {
 }
 
 function basicOf({ username, password }: { username: string; password: string }): string {
-  return toBase64(bytesOf(`${username}:${password}`));
+  return toBase64(utf8Bytes(`${username}:${password}`));
 }
 
 const authSchemas = lazily((): Record<'bearer' | 'basic' | 'key', z.ZodType> => {

@@ -6,7 +6,7 @@ import { type HttpPolicy, type HttpResponse, policyShape, shownUrl } from '../..
 import { check } from '../../input/check.ts';
 import { expected, given, messageOf, PawlError, shown } from '../../input/errors.ts';
 import { onNode } from '../../input/on-node.ts';
-import { aFunction, flag, headersOf, text } from '../../input/shapes.ts';
+import { aFunction, flag, headersShape, text } from '../../input/shapes.ts';
 import { lazily } from '../../platform/lazily.ts';
 import { exactJson } from '../../platform/plain-json.ts';
 import type { AnySchema } from '../../schema/schema.ts';
@@ -76,7 +76,7 @@ const optionsSchema = lazily(() =>
 export function restTool<Input = RestInput>(options: RestToolOptions<Input>): LocalTool {
   check(optionsSchema(), options, '', 'invalid_tool', 'options');
   if (options.headers !== undefined && typeof options.headers !== 'function')
-    check(headersOf(z.string()), options.headers, 'headers', 'invalid_tool');
+    check(headersShape(z.string()), options.headers, 'headers', 'invalid_tool');
   const { method, url, description = `${method} ${url.split('?')[0]}`, input, auth, needsApproval = false } = options;
   const probe = url.replace(/\{[^{}]*\}/g, 'x');
   if (!URL.canParse(probe) || !['http:', 'https:'].includes(new URL(probe).protocol)) {
@@ -180,7 +180,8 @@ function callOf({ method, url: template, headers, body }: RestToolOptions, input
   );
   const withHeaders = { accept: 'application/json, text/*;q=0.9, */*;q=0.8', ...named };
   if (body === undefined && ['GET', 'HEAD', 'DELETE'].includes(method)) {
-    for (const [name, value] of given) for (const one of [value].flat()) url.searchParams.append(name, textOf(one));
+    for (const [name, value] of given)
+      for (const one of [value].flat()) url.searchParams.append(name, parameterText(one));
     return { url, headers: withHeaders, body: null };
   }
   return { url, ...encoded(body === undefined ? Object.fromEntries(rest) : body(input), withHeaders) };
@@ -218,7 +219,7 @@ export function filled(template: string, input: RestInput): { text: string; used
   const text = template.replace(/\{([^{}]+)\}/g, (_, name: string, at: number) => {
     used.add(name);
     const value = Object.hasOwn(input, name) ? input[name] : undefined;
-    const part = value === undefined || value === null ? '' : textOf(value);
+    const part = value === undefined || value === null ? '' : parameterText(value);
     // Dots would walk up the path, and an empty part would address another resource.
     if (['', '.', '..'].includes(part) && (query === -1 || at < query)) {
       throw new ToolError(`${name} is part of the URL and must not be ${shown(value)}.`);
@@ -228,7 +229,7 @@ export function filled(template: string, input: RestInput): { text: string; used
   return { text, used };
 }
 
-export function textOf(value: unknown): string {
+export function parameterText(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 

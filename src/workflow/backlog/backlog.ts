@@ -5,7 +5,7 @@ import { expected, messageOf, PawlError, shown } from '../../input/errors.ts';
 import { foldersIn } from './files.ts';
 import { type KindLayout, layouts, restingFolders } from './item-kinds.ts';
 import { cyclesIn } from './reading/cycles.ts';
-import { type ItemFacts, idsIn, itemFacts } from './reading/item-sources.ts';
+import { type ItemFacts, itemFacts, namedIds } from './reading/item-sources.ts';
 import { itemText } from './reading/item-text.ts';
 import { KnownItems } from './reading/known-items.ts';
 import { checkInside } from './reading/links.ts';
@@ -146,7 +146,7 @@ function itemOf(layout: KindLayout, name: string, facts: ItemFacts, comments: st
 /** The names in an entry of `blocked_by`. An object names an item by its id. */
 function namesIn(entry: unknown): string[] {
   if (entry === false || entry === null) return [];
-  return typeof entry === 'object' ? idsIn(entry) : String(entry).split(',');
+  return typeof entry === 'object' ? namedIds(entry) : String(entry).split(',');
 }
 
 /**

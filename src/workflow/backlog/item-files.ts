@@ -5,7 +5,7 @@ import type { WorkItem } from './work-item-input.ts';
 export type Duplicate = { id: string; title: string; folder: string; isOpen: boolean; similarity: number };
 
 /** Facts about an item that its creator does not provide. */
-export type ItemFacts = {
+export type NewItemFacts = {
   id: string;
   createdAt: string;
   duplicates: readonly Duplicate[];
@@ -18,7 +18,7 @@ export type ItemFacts = {
 };
 
 /** Builds all files of a new item, by name. */
-export function itemFiles(layout: KindLayout, item: WorkItem, facts: ItemFacts): Map<string, string> {
+export function itemFiles(layout: KindLayout, item: WorkItem, facts: NewItemFacts): Map<string, string> {
   const { id } = facts;
   return new Map([
     [layout.reportFile, reportText(layout, item, facts)],
@@ -30,7 +30,7 @@ export function itemFiles(layout: KindLayout, item: WorkItem, facts: ItemFacts):
   ]);
 }
 
-function reportText(layout: KindLayout, item: WorkItem, { id, createdAt, duplicates, extra }: ItemFacts): string {
+function reportText(layout: KindLayout, item: WorkItem, { id, createdAt, duplicates, extra }: NewItemFacts): string {
   const { title, component, priority, description, evidence, metadata } = item;
   const core = {
     [layout.idField]: id,
@@ -93,7 +93,7 @@ function promptText(item: WorkItem, id: string): string {
     ['## Description', description],
     ...Object.entries(metadata).flatMap(([name, value]): [string, string][] =>
       typeof value === 'string' || Array.isArray(value)
-        ? [[`## ${sentence(name)}`, Array.isArray(value) ? listed(value.map(String)) : value]]
+        ? [[`## ${sentence(name)}`, Array.isArray(value) ? bulletList(value.map(String)) : value]]
         : [],
     ),
     ['## Acceptance Criteria', acceptance(item).join('\n')],
@@ -101,12 +101,12 @@ function promptText(item: WorkItem, id: string): string {
   ]);
 }
 
-function commentsText({ id, duplicates }: ItemFacts): string {
+function commentsText({ id, duplicates }: NewItemFacts): string {
   return sections([
     [`# Comments on ${id}`, ''],
     [
       duplicates.length === 0 ? '' : '## Possible duplicates',
-      listed(
+      bulletList(
         duplicates.map(
           (one) =>
             `${one.id} "${one.title}"${one.isOpen ? '' : ' (resolved)'}, ${Math.round(one.similarity * 100)} % similar`,
@@ -131,7 +131,7 @@ export function quoted(text: string): string {
   return `${fence}\n${text.trim()}\n${fence}\n`;
 }
 
-export function listed(lines: readonly string[]): string {
+export function bulletList(lines: readonly string[]): string {
   return lines.map((one) => `- ${one.replace(/\s+/g, ' ').trim()}`).join('\n');
 }
 

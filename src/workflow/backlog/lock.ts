@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { sleep, systemClock } from '../../host/clock.ts';
 import { messageOf, PawlError, reasonOf } from '../../input/errors.ts';
 import { databaseOpened } from '../../journal/open-databases.ts';
-import { oneAtATime } from '../../platform/one-at-a-time.ts';
+import { oneAtATime } from '../../platform/promises.ts';
 import { readIfThere } from './files.ts';
 import { checkOwnPlaces } from './reading/links.ts';
 

@@ -6,7 +6,7 @@ export type SummaryEvent = { date: string; id: string; title: string; what: stri
  * and the list of recent activity. Nothing is added that people do not keep.
  */
 export function keptUp(lines: readonly string[], event: SummaryEvent): string[] {
-  const kept = lines.map((line) => (line.length > longest ? line : counted(dated(line, event), event)));
+  const kept = lines.map((line) => (line.length > longest ? line : statisticAfter(dated(line, event), event)));
   return withActivity(kept, event);
 }
 
@@ -23,7 +23,7 @@ function dated(line: string, { date }: SummaryEvent): string {
 const statistic =
   /^(?<before>[\s>*_-]*(?<name>[A-Za-z]+)(?: [A-Za-z]+)?\s*[*_]*\s*:\s*[*_]*\s*)(?<count>\d+)(?<after>[\s*_]*)$/;
 
-function counted(line: string, { added, finished }: SummaryEvent): string {
+function statisticAfter(line: string, { added, finished }: SummaryEvent): string {
   const { before = '', name = '', count = '', after = '' } = statistic.exec(line)?.groups ?? {};
   const step = /^(?:total|all)$/i.test(name)
     ? Number(added)

@@ -7,7 +7,7 @@ import { type BacklogItem, backlogFolder, idOf, numberOf, readBacklog } from './
 import { readConfig } from './config.ts';
 import { exactObject } from './exact-json.ts';
 import { foldersIn, readIfThere, textToChange, writeAtomically, writeFolder } from './files.ts';
-import { type Duplicate, type ItemFacts, itemFiles } from './item-files.ts';
+import { type Duplicate, itemFiles, type NewItemFacts } from './item-files.ts';
 import { type KindLayout, layoutOf, restingFolders } from './item-kinds.ts';
 import { whileLocked } from './lock.ts';
 import { checkInside } from './reading/links.ts';
@@ -54,8 +54,8 @@ export function checkedItem(input: unknown): WorkItem {
 }
 
 type OwnFacts = {
-  extra: ItemFacts['extra'];
-  files: ItemFacts['files'];
+  extra: NewItemFacts['extra'];
+  files: NewItemFacts['files'];
   /** Builds the text of PROMPT.md once the id is known; null for the default text. */
   prompt: ((id: string) => string) | null;
 };

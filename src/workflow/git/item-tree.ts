@@ -13,7 +13,7 @@ import { dirname, join } from 'node:path';
 import { listed } from '../../platform/text.ts';
 import { readIfThere, writeAtomically } from '../backlog/files.ts';
 import { git, literal, openRepository, repositoryOf, withIndex } from './git.ts';
-import { changedNames, hiddenIn, leftOut, treeOf } from './snapshot.ts';
+import { changedNames, hiddenIn, sparseFiles, treeOf } from './snapshot.ts';
 import { changedSubmodules } from './submodules.ts';
 
 /** A work tree for one item: a checkout of the project as it was, uncommitted changes included. */
@@ -114,7 +114,7 @@ export async function workIn(itemTree: ItemTree, without: readonly string[], tit
   await checkTree(itemTree);
   const tree = await withIndex(await openRepository(root), { copy: true }, async (env) => {
     await treeOf(existsSync(backlog) ? backlog : root, env);
-    const unseen = await leftOut(root, env);
+    const unseen = await sparseFiles(root, env);
     if (unseen.length > 0) throw new Error(`git leaves ${listed(unseen)} out of its sparse checkout`);
     const unchanged = ['reset', '--quiet', base, '--', ...without];
     // Without a path, git would reset everything.

@@ -28,7 +28,7 @@ export async function treeOf(folder: string, env: { GIT_INDEX_FILE: string }): P
 }
 
 /** Returns the changed files, below the root, that an index does not take, since a sparse checkout does not hold them. */
-export async function leftOut(root: string, env: { GIT_INDEX_FILE: string }): Promise<string[]> {
+export async function sparseFiles(root: string, env: { GIT_INDEX_FILE: string }): Promise<string[]> {
   const isSparse = await git(root, ['config', '--type=bool', '--default=false', 'core.sparseCheckout']);
   if (isSparse !== 'true') return [];
   const names = await git(root, ['diff-files', '--name-only', '--ignore-submodules', '-z', '--', ':/', temporary], env);

@@ -11,7 +11,7 @@ import type { SessionOptions } from '../../session/options.ts';
 import type { Session, SessionResult } from '../../session/session.ts';
 import { startSession } from '../../session/start-session.ts';
 import type { BacklogItem } from '../backlog/backlog.ts';
-import { SessionLog } from './documents/session-log.ts';
+import { RunSessionLog } from './documents/session-log.ts';
 import type { Place } from './places/places.ts';
 import type { Grant } from './spending.ts';
 import { statingVerdict, verdictIn } from './verdict.ts';
@@ -55,7 +55,7 @@ export type ApprovalQuestion = Extract<SessionEvent, { type: 'tool.approvalReque
 export type ApprovalDecision = { approved: boolean; reason?: string };
 
 /** Settings that the sessions of a run share. */
-export type Sessions = {
+export type RunSessions = {
   /** The folder of the run, absolute. */
   folder: string;
   place: Place;
@@ -93,10 +93,10 @@ const abortedWork = { verdict: 'aborted', slugs: ['aborted'], message: 'aborted'
  * Runs an agent, or the function that replaces it, on an item. Never throws: a failure is an outcome too. `onOutcome` gets
  * the outcome before anything else is done with it.
  */
-export async function work(
+export async function workOnItem(
   agent: Agent | NamedAgent | WorkFunction,
   task: WorkTask,
-  sessions: Sessions,
+  sessions: RunSessions,
   onOutcome: (outcome: Done) => void,
 ): Promise<Done> {
   if (typeof agent === 'function') {
@@ -104,12 +104,12 @@ export async function work(
     onOutcome(outcome);
     return outcome;
   }
-  const ready = await unlessAborted(sessions.signal, () => readied(agent, sessions.place));
+  const ready = await resultOrAborted(sessions.signal, () => readyAgent(agent, sessions.place));
   if (ready === wasAborted) return done(agent.name, abortedWork);
-  if ('problem' in ready) return unready(ready);
+  if ('problem' in ready) return unreadyOutcome(ready);
   if (!hasTools(ready)) sessions.warn(`The agent ${ready.name} has no tools, so it can only report.`);
   const first = (result: SessionResult) => onOutcome(sessionOutcome(result));
-  const ended = await session(
+  const ended = await runLoggedSession(
     statingVerdict(ready),
     task.prompt,
     { role: task.phase, item: task.item.id },
@@ -126,12 +126,12 @@ function hasTools({ definition, agents, mcpServers }: Agent): boolean {
 
 type Unready = { name: string; problem: string; lookedFor: readonly string[] };
 
-function unready({ name, problem, lookedFor }: Unready): Done {
+function unreadyOutcome({ name, problem, lookedFor }: Unready): Done {
   return done(name, { verdict: 'unavailable', message: problem, lookedFor: [...lookedFor] });
 }
 
 /** Returns the agent, loaded if necessary, or why it is unavailable. */
-async function readied(agent: Agent | NamedAgent, place: Place): Promise<Agent | Unready> {
+async function readyAgent(agent: Agent | NamedAgent, place: Place): Promise<Agent | Unready> {
   if (isAgent(agent)) return agent;
   const { name, lookedFor = [] } = agent;
   try {
@@ -144,7 +144,7 @@ async function readied(agent: Agent | NamedAgent, place: Place): Promise<Agent |
 }
 
 /** Asks for a decision on a tool call. An error in `approve` denies the call. */
-async function asked(approve: Sessions['approve'], question: ApprovalQuestion): Promise<ApprovalDecision> {
+async function asked(approve: RunSessions['approve'], question: ApprovalQuestion): Promise<ApprovalDecision> {
   try {
     return await approve(question);
   } catch (error) {
@@ -155,16 +155,16 @@ async function asked(approve: Sessions['approve'], question: ApprovalQuestion): 
 const denied = (reason: string): ApprovalDecision => ({ approved: false, reason });
 
 /** Runs one session of a run and writes its log. A log that cannot be written is a critical error. */
-async function session(
+async function runLoggedSession(
   agent: Agent,
   prompt: string,
   { role, item }: { role: string; item: string | null },
-  { folder, signal, logger, options, onSessionEvent, approve, grant }: Sessions,
+  { folder, signal, logger, options, onSessionEvent, approve, grant }: RunSessions,
   first: (result: SessionResult) => void = () => {},
 ): Promise<{ result: SessionResult } | { problem: Partial<Done> }> {
-  let log: SessionLog;
+  let log: RunSessionLog;
   try {
-    log = new SessionLog(folder, role, item);
+    log = new RunSessionLog(folder, role, item);
   } catch (error) {
     return { problem: { verdict: 'critical', message: messageOf(error) } };
   }
@@ -215,16 +215,16 @@ async function session(
 }
 
 /** Runs an agent in a separate session. Returns its report, or the outcome if it failed. */
-export async function spoken(
+export async function askAgent(
   agent: Agent | NamedAgent,
   role: string,
   prompt: string,
-  sessions: Sessions,
+  sessions: RunSessions,
 ): Promise<{ said: object | string } | { lost: Done }> {
-  const ready = await unlessAborted(sessions.signal, () => readied(agent, sessions.place));
+  const ready = await resultOrAborted(sessions.signal, () => readyAgent(agent, sessions.place));
   if (ready === wasAborted) return { lost: done(agent.name, abortedWork) };
-  if ('problem' in ready) return { lost: unready(ready) };
-  const ended = await session(ready, prompt, { role, item: null }, sessions);
+  if ('problem' in ready) return { lost: unreadyOutcome(ready) };
+  const ended = await runLoggedSession(ready, prompt, { role, item: null }, sessions);
   if ('problem' in ended) return { lost: done(ready.name, ended.problem) };
   const { success, report } = ended.result;
   if (!success) return { lost: sessionOutcome(ended.result) };
@@ -251,7 +251,7 @@ const results: readonly unknown[] = ['succeeded', 'failed', 'blocked', 'unavaila
 async function functionWork(run: WorkFunction, task: WorkTask): Promise<Done> {
   const name = run.name || task.phase;
   try {
-    const result: unknown = await unlessAborted(task.signal, () => run(task));
+    const result: unknown = await resultOrAborted(task.signal, () => run(task));
     if (result === wasAborted) return done(name, abortedWork);
     const said: Partial<WorkResult> = typeof result === 'object' && result !== null ? result : {};
     if (!results.includes(said.status)) {
@@ -276,7 +276,10 @@ function listOf<T>(value: readonly T[] | undefined): readonly T[] {
 export const wasAborted = Symbol('aborted');
 
 /** Returns the result of `run`, or `wasAborted` on an abort, without waiting for a function that ignores its signal. */
-export async function unlessAborted<T>(signal: AbortSignal, run: () => T | Promise<T>): Promise<T | typeof wasAborted> {
+export async function resultOrAborted<T>(
+  signal: AbortSignal,
+  run: () => T | Promise<T>,
+): Promise<T | typeof wasAborted> {
   if (signal.aborted) return wasAborted;
   const { promise, resolve } = Promise.withResolvers<typeof wasAborted>();
   const end = () => resolve(wasAborted);

@@ -179,7 +179,7 @@ export async function setItemAside(
 }
 
 /** The ids of all items, open or not. */
-export function idsIn(backlog: string): string[] {
+export function allItemIds(backlog: string): string[] {
   return itemFolders(backlog).map(({ name }) => idOf(name));
 }
 

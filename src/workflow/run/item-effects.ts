@@ -16,7 +16,7 @@ import { type BacklogItem, folderOf, stopMarkers } from '../backlog/backlog.ts';
 import { readConfig } from '../backlog/config.ts';
 import { itemText } from '../backlog/reading/item-text.ts';
 import { sweepIndexes } from '../git/git.ts';
-import { type Done, type WorkTask, work } from './agents.ts';
+import { type Done, type WorkTask, workOnItem } from './agents.ts';
 import { archiveItem, noteWork, setItemAside } from './filing.ts';
 import type { WorkflowParts } from './parts.ts';
 import { InProgress } from './places/in-progress.ts';
@@ -108,7 +108,7 @@ export class ItemEffects {
     const tree = new WorkTree(existsSync(place.backlog) ? place.backlog : place.root, sessions.warn);
     const before = await tree.before();
     const own = { ...sessions, place, folder: this.folder.of({ run }) };
-    const outcome = await work(agent, this.taskOf(place, item, phase, backlog), own, onOutcome);
+    const outcome = await workOnItem(agent, this.taskOf(place, item, phase, backlog), own, onOutcome);
     const changed = await tree.since(before);
     // In a work tree of its own, nothing is changed in the project until it is merged.
     if (!this.places.areApart) this.noteChanges(item.id, changed ?? []);

@@ -2,7 +2,7 @@ import type { RunState } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { BacklogItem } from '../backlog/backlog.ts';
-import type { NamedAgent, Sessions, WorkFunction } from './agents.ts';
+import type { NamedAgent, RunSessions, WorkFunction } from './agents.ts';
 import type { Place } from './places/places.ts';
 import type { Spending } from './spending.ts';
 
@@ -28,7 +28,7 @@ export type WorkflowAgents = {
 export type WorkflowParts = {
   backlog: string;
   agents: WorkflowAgents;
-  sessions: Omit<Sessions, 'folder' | 'place'>;
+  sessions: Omit<RunSessions, 'folder' | 'place'>;
   /** The work tree of the project. */
   home: Place;
   /** Maximum number of items in progress. If it is more than 1, each has its own work tree. */

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { RunState, WorkPhase } from '../../../machines/index.ts';
+import { counted } from '../../platform/text.ts';
 import type { BacklogItem } from '../backlog/backlog.ts';
 import { sections } from '../backlog/item-files.ts';
 import { itemText } from '../backlog/reading/item-text.ts';
-import { counted } from './documents/debugging-context.ts';
 
 /** Maximum bytes of each file in the prompt. The agent can read the rest itself. */
 const mostOfFile = 100_000;

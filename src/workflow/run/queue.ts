@@ -2,7 +2,7 @@ import type { RunState } from '../../../machines/index.ts';
 import { messageOf, shown } from '../../input/errors.ts';
 import type { BacklogItem } from '../backlog/backlog.ts';
 import { lastObject } from '../backlog/reading/last-object.ts';
-import { type Done, spoken, unlessAborted, wasAborted } from './agents.ts';
+import { askAgent, type Done, resultOrAborted, wasAborted } from './agents.ts';
 import type { WorkflowAgents, WorkflowParts } from './parts.ts';
 import { scanPrompt } from './prompts.ts';
 import type { RunFolder } from './run-folder.ts';
@@ -55,8 +55,8 @@ export class Queue {
       const sessions = { ...this.parts.sessions, place: this.parts.home, folder: this.folder.of(state) };
       const reply =
         typeof scan === 'function'
-          ? { said: await unlessAborted(sessions.signal, () => scan(items)) }
-          : await spoken(scan, 'scan', scanPrompt(items), sessions);
+          ? { said: await resultOrAborted(sessions.signal, () => scan(items)) }
+          : await askAgent(scan, 'scan', scanPrompt(items), sessions);
       if ('lost' in reply) {
         const { verdict, message } = reply.lost;
         if (verdict === 'aborted') return [];

@@ -5,8 +5,8 @@ import type { CreatedItem, EndingOutcome, ItemPhase, RunState } from '../../../m
 import { messageOf } from '../../input/errors.ts';
 import { readIfThere, writeAtomically } from '../backlog/files.ts';
 import { writeState } from '../backlog/state-file.ts';
-import { lost } from './ending/capture.ts';
-import { createdSince, idsIn } from './filing.ts';
+import { unwrittenText } from './ending/capture.ts';
+import { allItemIds, createdSince } from './filing.ts';
 
 const marksFile = 'before.json';
 
@@ -31,7 +31,7 @@ export class RunFolder {
     const folder = this.of(state);
     mkdirSync(folder, { recursive: true });
     const marks = join(folder, marksFile);
-    if (readIfThere(marks) === null) writeAtomically(marks, `${JSON.stringify(idsIn(this.backlog))}\n`);
+    if (readIfThere(marks) === null) writeAtomically(marks, `${JSON.stringify(allItemIds(this.backlog))}\n`);
     for (const id of this.phases.keys()) if (!state.in_progress.some((one) => one.id === id)) this.phases.delete(id);
     this.state = state;
     writeState(this.backlog, this.present(state));
@@ -109,7 +109,7 @@ export class RunFolder {
     try {
       writeAtomically(join(this.of(state), name), text);
     } catch (error) {
-      outcome.problems.push(lost(name, error, text));
+      outcome.problems.push(unwrittenText(name, error, text));
     }
   }
 }

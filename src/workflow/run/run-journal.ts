@@ -48,7 +48,7 @@ export class RunJournal {
     this.step();
   }
 
-  take(fact: WorkflowFact): void {
+  takeFact(fact: WorkflowFact): void {
     this.facts.push(fact);
     this.position += 1;
   }

@@ -148,10 +148,10 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
     if (agents.test === undefined) this.warn('There is no test agent: what is reported as done is archived untested.');
   }
 
-  take(fact: WorkflowFact): void {
+  takeFact(fact: WorkflowFact): void {
     if (fact.type === 'workflow.started' || fact.type === 'workflow.continued') this.run = fact.run;
     const { run } = this;
-    this.journal?.take(fact);
+    this.journal?.takeFact(fact);
     this.observe('logger', () => logFact(this.logger, run, fact));
     this.observe('onEvent', () => this.options.onEvent?.({ ...fact, run, at: this.clock.now() }));
   }

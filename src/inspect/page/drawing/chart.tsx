@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { edgeId, stateId } from '../../recorded/picture-ids.ts';
-import type { Actor, Moment } from '../../recorded/recorded.ts';
-import type { Frame, MachineId } from '../../recorded/recorded-data.ts';
+import type { MachineId, Microstep } from '../../recorded/recording-data.ts';
+import type { Actor, Moment } from '../../recorded/shown-recording.ts';
 import type { Store } from '../store.ts';
 import { stateName } from '../text.ts';
 import { trusted } from '../trusted.ts';
@@ -30,7 +30,7 @@ const charts: Record<'session' | 'run', readonly Drawn[]> = {
 
 /** The drawings of the machines, with the states that they are in and the arrow that was just taken. */
 export function Charts({ store, moment }: { store: Store; moment: Moment }) {
-  const frame = store.recorded.frames[moment.frame];
+  const frame = store.recorded.microsteps[moment.frame];
   const all = charts[store.kind];
   const following = frame === undefined ? undefined : drawingOf(store, frame);
   const shown = all.find(([, name]) => name === store.pinned) ?? following;
@@ -67,7 +67,7 @@ export function Charts({ store, moment }: { store: Store; moment: Moment }) {
 }
 
 /** The drawing that shows most of a step: a machine that is drawn in parts has some states in several. */
-function drawingOf({ pictures, kind }: Store, frame: Frame): Drawn | undefined {
+function drawingOf({ pictures, kind }: Store, frame: Microstep): Drawn | undefined {
   const arrows = frame.arrows.flatMap((one) => pictures.arrows[one] ?? []);
   const ids = [stateId(innermost(frame.states)), ...arrows.map((arrow) => edgeId(arrow.source, arrow.target))];
   const shownIn = ([machine, name]: Drawn) =>
@@ -95,7 +95,7 @@ function innermost(states: readonly string[]): string {
   return states.reduce((one, other) => (other.length > one.length ? other : one), '');
 }
 
-type ChartProps = { store: Store; shown: Drawn; actors: readonly Actor[]; frame: Frame };
+type ChartProps = { store: Store; shown: Drawn; actors: readonly Actor[]; frame: Microstep };
 
 function Chart({ store, shown: [machine, name], actors, frame }: ChartProps) {
   const pane = useRef<HTMLDivElement>(null);

@@ -1,6 +1,6 @@
 import { arrowId, edgeId, stateId } from '../../recorded/picture-ids.ts';
 import type { Pictures } from '../../recorded/pictures.ts';
-import type { Actor } from '../../recorded/recorded.ts';
+import type { Actor } from '../../recorded/shown-recording.ts';
 
 /**
  * Lights the states of some machines of one kind, and the arrows that were taken. Returns the element to be in view: the

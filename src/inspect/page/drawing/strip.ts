@@ -1,10 +1,10 @@
-import type { Recorded } from '../../recorded/recorded.ts';
-import type { Series } from '../../recorded/recorded-data.ts';
+import type { Series } from '../../recorded/recording-data.ts';
+import type { ShownRecording } from '../../recorded/shown-recording.ts';
 
 /** Draws a session or a run as a strip: attempts or items, and waits, by their steps; marks at some of them, and numbers as lines. */
 export function drawStrip(
   element: HTMLCanvasElement,
-  recorded: Recorded,
+  recorded: ShownRecording,
   marks: readonly number[],
   lines: readonly Series[],
 ): void {
@@ -14,7 +14,7 @@ export function drawStrip(
   element.width = element.clientWidth * devicePixelRatio;
   element.height = element.clientHeight * devicePixelRatio;
   const { width, height } = element;
-  const { length } = recorded.frames;
+  const { length } = recorded.microsteps;
   const place = (frame: number) => (frame / length) * width;
   context.clearRect(0, 0, width, height);
   const hatch = hatched(context, color('--wait'));

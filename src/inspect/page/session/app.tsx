@@ -54,7 +54,7 @@ export function SessionPage({ store }: { store: Store }) {
 /** Counts frames, up to 2, since there was something to show. Rendering all panes in one frame would be a long task. */
 function useStages(store: Store): number {
   const [stage, setStage] = useState(0);
-  const isThere = store.recorded.frames.length > 0 || !store.isLoading;
+  const isThere = store.recorded.microsteps.length > 0 || !store.isLoading;
   useEffect(() => {
     if (isThere && stage < 2) setStage(stage + 1);
   }, [isThere, stage]);
@@ -111,7 +111,7 @@ function Header({ store }: { store: Store }) {
 
 /** The status of a session that has not ended at this step. At the last step it comes from the journal. */
 function NotEnded({ store: { recorded, frame, live, origin } }: { store: Store }) {
-  const isLast = frame === recorded.frames.length - 1;
+  const isLast = frame === recorded.microsteps.length - 1;
   if (!isLast || live?.row?.status === 'running') return <span class="status running">● running</span>;
   if (live?.row?.status === 'suspended') return <span class="status">‖ suspended</span>;
   return <span class="status">{origin === null ? '‖ not ended' : '‖ pending'}</span>;

@@ -2,9 +2,9 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Json } from '../../../../machines/index.ts';
 import { tame } from '../../../platform/text.ts';
 import type { Row } from '../../recorded/row-list.ts';
-import { inputOf } from '../../study/exchange.ts';
+import { callInput } from '../../study/exchange.ts';
 import { Field } from '../field.tsx';
-import { fileOf } from '../live.ts';
+import { fileAddress } from '../live.ts';
 import type { Store } from '../store.ts';
 
 /** The calls that wait for a person, in the session and its sub-agents. Each disappears once it is decided. */
@@ -26,7 +26,7 @@ export function Waiting({ store }: { store: Store }) {
           <span>
             ◔ <b>{tame(row.title)}</b> {row.detail}
           </span>
-          <code>{tame(inputOf(recorded, row) ?? '')}</code>
+          <code>{tame(callInput(recorded, row) ?? '')}</code>
           {row.isHandedOut ? <Answer store={store} row={row} /> : <Decision store={store} row={row} />}
         </li>
       ))}
@@ -95,7 +95,7 @@ export function Commands({ store }: { store: Store }) {
   return (
     <div class="commands">
       <a href="#/">All sessions</a>
-      <a href={fileOf(sessionId)}>Save as a file</a>
+      <a href={fileAddress(sessionId)}>Save as a file</a>
       {isOver || store.kind === 'run' ? null : (
         <>
           <form onSubmit={steer}>

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { tame } from '../../../platform/text.ts';
-import type { Recorded } from '../../recorded/recorded.ts';
 import type { Row } from '../../recorded/row-list.ts';
+import type { ShownRecording } from '../../recorded/shown-recording.ts';
 import { type Aligned, type Comparison, compare } from '../../study/compare.ts';
 import { exchangeAt } from '../../study/exchange.ts';
 import { fork } from '../live.ts';
@@ -73,7 +73,7 @@ export function ComparePage({ one, other }: { one: Store; other: Store }) {
   );
 }
 
-type Props = { one: Recorded; other: Recorded; names: [string, string] };
+type Props = { one: ShownRecording; other: ShownRecording; names: [string, string] };
 
 /** Two sessions side by side, attempt by attempt. */
 export function Compared({ one, other, names }: Props) {
@@ -145,7 +145,7 @@ function Sides({ one, other, row, names }: Props & { row: Aligned }) {
   );
 }
 
-function Exchange({ recorded, row }: { recorded: Recorded; row: Row }) {
+function Exchange({ recorded, row }: { recorded: ShownRecording; row: Row }) {
   const told = row.ended ?? recorded.told.length;
   const exchange = exchangeAt(recorded, { told, scope: row.scope });
   return (

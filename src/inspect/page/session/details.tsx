@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { tame } from '../../../platform/text.ts';
-import type { Moment } from '../../recorded/recorded.ts';
-import { contentOf } from '../../recorded/recorded-data.ts';
+import { contentOfObservation } from '../../recorded/recording-data.ts';
+import type { Moment } from '../../recorded/shown-recording.ts';
 import { exchangeAt } from '../../study/exchange.ts';
 import type { Store, Tab } from '../store.ts';
 import { eventName, stateName } from '../text.ts';
@@ -73,12 +73,12 @@ function streamed(store: Store, moment: Moment) {
 /** Why the machine is where it is: the arrow, its guard, and the sentences of its rules. */
 function Why({ store, moment }: Props) {
   const { pictures, recorded } = store;
-  const frame = recorded.frames[moment.frame];
+  const frame = recorded.microsteps[moment.frame];
   if (frame === undefined) return <p class="empty">Nothing has happened yet.</p>;
   const arrows = frame.arrows.flatMap((name) => pictures.arrows[name] ?? []);
   const state = frame.states.reduce((one, other) => (other.length > one.length ? other : one), '');
   const rules = [...new Set([...arrows.flatMap((arrow) => arrow.rules), ...(pictures.states[state]?.rules ?? [])])];
-  const before = recorded.frames[moment.frame - 1]?.facts ?? 0;
+  const before = recorded.microsteps[moment.frame - 1]?.facts ?? 0;
   return (
     <>
       <h2>
@@ -119,8 +119,8 @@ function Why({ store, moment }: Props) {
       <h3>Facts and sightings in this step</h3>
       {recorded.told.slice(before, moment.told).map((one, index) => (
         <details key={before + index}>
-          <summary>{contentOf(one).type}</summary>
-          <Json value={contentOf(one)} />
+          <summary>{contentOfObservation(one).type}</summary>
+          <Json value={contentOfObservation(one)} />
         </details>
       ))}
       {moment.told === before ? <p class="empty">Nothing.</p> : null}
@@ -146,7 +146,7 @@ function Context({ store, moment }: Props) {
       isLatest = false;
     };
   }, [store, frame]);
-  const machine = store.recorded.frames[frame]?.machine;
+  const machine = store.recorded.microsteps[frame]?.machine;
   return (
     <>
       <h2>Context of the {machine === 'toolCall' ? 'tool call' : machine}, after this step</h2>

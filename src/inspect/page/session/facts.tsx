@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Moment } from '../../recorded/recorded.ts';
-import { contentOf } from '../../recorded/recorded-data.ts';
+import { contentOfObservation } from '../../recorded/recording-data.ts';
+import type { Moment } from '../../recorded/shown-recording.ts';
 import type { Store } from '../store.ts';
 import { clock } from '../text.ts';
 import { Json } from './parts.tsx';
@@ -46,13 +46,13 @@ export function FactList({ store, moment }: { store: Store; moment: Moment }) {
                 style={{ top: `${(number - 1) * rowPx}px` }}
                 onClick={() => store.go(store.recorded.frameOf(number))}
               >
-                <span>{number}</span> {contentOf(one).type} <i>{clock(one.at)}</i>
+                <span>{number}</span> {contentOfObservation(one).type} <i>{clock(one.at)}</i>
               </button>
             );
           })}
         </div>
       </div>
-      {current === undefined ? null : <Json value={contentOf(current)} />}
+      {current === undefined ? null : <Json value={contentOfObservation(current)} />}
     </>
   );
 }

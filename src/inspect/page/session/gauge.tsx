@@ -1,4 +1,4 @@
-import type { Moment } from '../../recorded/recorded.ts';
+import type { Moment } from '../../recorded/shown-recording.ts';
 import { type GaugeBox, gaugeAt } from '../../study/gauge.ts';
 import type { Store } from '../store.ts';
 

@@ -37,7 +37,7 @@ export function takeKey(store: Store, event: KeyboardEvent): boolean {
       store.go(0);
       return true;
     case 'End':
-      store.go(recorded.frames.length - 1);
+      store.go(recorded.microsteps.length - 1);
       return true;
     case 'n':
     case 'p': {

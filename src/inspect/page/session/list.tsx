@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { tame } from '../../../platform/text.ts';
-import type { Moment } from '../../recorded/recorded.ts';
 import type { Row } from '../../recorded/row-list.ts';
+import type { Moment } from '../../recorded/shown-recording.ts';
 import type { Store } from '../store.ts';
 import { clock, span } from '../text.ts';
 
@@ -10,7 +10,7 @@ const rowPx = 26;
 export type Line = { row: Row; depth: number; number: number };
 
 /** The rows that are not folded away, in order. */
-export function linesOf(root: Row | null, folded: ReadonlySet<number>): Line[] {
+export function shownLines(root: Row | null, folded: ReadonlySet<number>): Line[] {
   const lines: Line[] = [];
   const walk = (row: Row, depth: number) => {
     lines.push({ row, depth, number: lines.length });
@@ -30,7 +30,7 @@ function isFolded({ id, kind, scope }: Row, folded: ReadonlySet<number>): boolea
 export function EventList({ store, moment }: { store: Store; moment: Moment }) {
   const pane = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });
-  const lines = linesOf(store.recorded.rows.root, store.folded);
+  const lines = shownLines(store.recorded.rows.root, store.folded);
   const current = currentLine(lines, moment);
   useLayoutEffect(() => {
     const element = pane.current;

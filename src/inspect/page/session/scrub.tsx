@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import type { Moment, Recorded } from '../../recorded/recorded.ts';
+import type { Moment, ShownRecording } from '../../recorded/shown-recording.ts';
 import { framesOf } from '../../study/rules.ts';
 import { stepFrom, type Unit } from '../../study/steps.ts';
 import { drawStrip } from '../drawing/strip.ts';
@@ -9,7 +9,7 @@ import { clock, eventName, span, stateName } from '../text.ts';
 /** Where in the session the page stands, and the way through it. */
 export function ScrubBar({ store, moment }: { store: Store; moment: Moment }) {
   const { recorded, unit } = store;
-  const last = Math.max(0, recorded.frames.length - 1);
+  const last = Math.max(0, recorded.microsteps.length - 1);
   const step = (direction: 1 | -1) => store.go(stepFrom(recorded, store.frame, unit, direction));
   const begun = recorded.begunAt ?? moment.at;
   const whole = (recorded.told.at(-1)?.at ?? begun) - begun;
@@ -61,14 +61,14 @@ export function ScrubBar({ store, moment }: { store: Store; moment: Moment }) {
 }
 
 /** How long the session waited for its targets, in ms. */
-function waitedMs({ rows }: Recorded): number {
+function waitedMs({ rows }: ShownRecording): number {
   const waits = rows.byId.filter(({ kind, scope }) => kind === 'wait' && scope === '');
   return waits.reduce((sum, { at, endedAt }) => sum + (endedAt ?? at) - at, 0);
 }
 
 /** Describes the step for screen readers. */
 function told({ recorded, pictures }: Store, { frame }: Moment): string {
-  const one = recorded.frames[frame];
+  const one = recorded.microsteps[frame];
   if (one === undefined) return '';
   const state = one.states.reduce((left, right) => (right.length > left.length ? right : left), '');
   const event = pictures.arrows[one.arrows[0] ?? '']?.event ?? '';
@@ -101,7 +101,7 @@ function MarkedRule({ store, rule }: { store: Store; rule: string }) {
 function Strip({ store }: { store: Store }) {
   const { recorded, pictures, rule, watches } = store;
   const canvas = useRef<HTMLCanvasElement>(null);
-  const { length } = recorded.frames;
+  const { length } = recorded.microsteps;
   useEffect(() => {
     if (canvas.current === null || length === 0) return;
     drawStrip(

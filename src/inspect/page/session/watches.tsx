@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { tame } from '../../../platform/text.ts';
-import { valueAt } from '../../study/series.ts';
+import { seriesValue } from '../../study/series.ts';
 import { Field } from '../field.tsx';
 import type { Store } from '../store.ts';
 
@@ -23,7 +23,7 @@ export function Watches({ store, frame }: { store: Store; frame: number }) {
       {trouble === '' ? null : <p class="fault">{tame(trouble)}</p>}
       {store.watches.map(({ text: watched, series }, index) => (
         <p key={watched} class={`watch color-${index % 3}`}>
-          <code>{watched}</code> = {valueAt(series, frame) ?? '–'}{' '}
+          <code>{watched}</code> = {seriesValue(series, frame) ?? '–'}{' '}
           <button
             type="button"
             aria-label={`Stop watching ${watched}`}

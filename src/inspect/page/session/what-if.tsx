@@ -1,18 +1,18 @@
 import { useEffect, useState } from 'preact/hooks';
 import { tame } from '../../../platform/text.ts';
 import { presetsFor } from '../../study/presets.ts';
-import type { Change } from '../../study/what-if.ts';
-import type { Led } from '../protocol.ts';
+import type { DeliveryChange } from '../../study/what-if.ts';
+import type { LeadingDelivery } from '../protocol.ts';
 import type { Store } from '../store.ts';
 
 /** What if something else had been delivered here: the machines decide at once, without a model and without a tool. */
 export function WhatIfPane({ store, frame }: { store: Store; frame: number }) {
-  const [led, setLed] = useState<Led>(null);
+  const [led, setLed] = useState<LeadingDelivery>(null);
   const [text, setText] = useState('');
   const [trouble, setTrouble] = useState('');
   useEffect(() => {
     let isLatest = true;
-    const take = (found: Led) => {
+    const take = (found: LeadingDelivery) => {
       if (!isLatest) return;
       setLed(found);
       setTrouble('');
@@ -26,7 +26,7 @@ export function WhatIfPane({ store, frame }: { store: Store; frame: number }) {
   if (led === null)
     return <p class="empty">No delivery to the session led to this step. Move to a step that has one.</p>;
   const { entry, delivery } = led;
-  const decide = (change: Change, name: string) =>
+  const decide = (change: DeliveryChange, name: string) =>
     store.whatIf(change, name).catch((error) => setTrouble(String(error.message)));
   const edited = (event: Event) => {
     event.preventDefault();

@@ -64,10 +64,10 @@ export function itemFacts(
     createdAt: said('created_date', 'created_at', 'created', 'reported_date', 'date', 'created date', 'reported'),
     description: firstText([report.description]) ?? prompt.description,
     dependsOn: [
-      ...[report.dependencies, report.depends_on, report.depends].flatMap(idsIn),
-      ...fieldsOf(prompt, ['depends', 'depends on', 'dependencies', 'dependency', 'blocked by']).flatMap(idsIn),
+      ...[report.dependencies, report.depends_on, report.depends].flatMap(namedIds),
+      ...fieldsOf(prompt, ['depends', 'depends on', 'dependencies', 'dependency', 'blocked by']).flatMap(namedIds),
     ],
-    blocks: [...idsIn(report.blocking_items), ...idsIn(report.blocks), ...idsIn(prompt.fields.get('blocks'))],
+    blocks: [...namedIds(report.blocking_items), ...namedIds(report.blocks), ...namedIds(prompt.fields.get('blocks'))],
     report,
   };
 }
@@ -135,11 +135,11 @@ function priorityOf(values: readonly unknown[]): Priority {
 }
 
 /** Returns the ids in a text, an object with an id or with ids as keys, or a list of these. */
-export function idsIn(value: unknown): string[] {
+export function namedIds(value: unknown): string[] {
   if (typeof value === 'string') return [...value.matchAll(/\b[A-Za-z]{2,12}-\d+\b/g)].map(([id]) => id.toUpperCase());
-  if (Array.isArray(value)) return value.flatMap(idsIn);
+  if (Array.isArray(value)) return value.flatMap(namedIds);
   if (typeof value !== 'object' || value === null) return [];
   const fields: Record<string, unknown> = { ...value };
   const own = ['item_id', 'id', 'bug_id', 'feature_id', 'action_id'].find((name) => fields[name] != null);
-  return own === undefined ? Object.keys(fields).flatMap(idsIn) : idsIn(fields[own]);
+  return own === undefined ? Object.keys(fields).flatMap(namedIds) : namedIds(fields[own]);
 }

@@ -21,7 +21,7 @@ const plainField =
 export function promptFacts(text: string): PromptFacts {
   const lines = linesOf(text);
   const heading = lines.findIndex((line) => /^#\s/.test(line));
-  const head = headOf(lines);
+  const head = linesOfHead(lines);
   const fields = new Map<string, string>();
   const told = head.filter((line) => !line.startsWith('#'));
   for (const [at, line] of told.entries()) {
@@ -40,7 +40,7 @@ const priorityField =
 /** Replaces the priority in the head of a text, if there is one. */
 export function withPriority(text: string, priority: string): string {
   const lines = text.split('\n');
-  const told = headOf(linesOf(text));
+  const told = linesOfHead(linesOf(text));
   const at = told.findIndex((line) => !line.startsWith('#') && priorityField.test(line.slice(0, mostInLine)));
   const line = lines[at];
   return line === undefined ? text : lines.with(at, line.replace(priorityField, `$1${priority}`)).join('\n');
@@ -50,15 +50,15 @@ const statusField =
   /^((?:.{0,200}?\*\*\s*status\s*(?::\s*\*\*\s*:?|\*\*\s*:)|[-*+\s]*status\s*:)\s*)(\w[\w -]{0,40}?)(?=\s*(?:\*\*|[|·,;(]|$))/i;
 
 /** Returns the status in the head of a text, or null. */
-export function statusIn(text: string): string | null {
-  const told = headOf(linesOf(text)).filter((line) => !line.startsWith('#'));
+export function statusInHead(text: string): string | null {
+  const told = linesOfHead(linesOf(text)).filter((line) => !line.startsWith('#'));
   return told.flatMap((line) => statusField.exec(line.slice(0, mostInLine))?.[2] ?? [])[0] ?? null;
 }
 
 /** Replaces the status in the head of a text, if there is one. */
 export function withStatus(text: string, status: string): string {
   const lines = text.split('\n');
-  const told = headOf(linesOf(text));
+  const told = linesOfHead(linesOf(text));
   const at = told.findIndex((line) => !line.startsWith('#') && statusField.test(line.slice(0, mostInLine)));
   const line = lines[at];
   return line === undefined ? text : lines.with(at, line.replace(statusField, `$1${status}`)).join('\n');
@@ -95,7 +95,7 @@ function linesOf(text: string): string[] {
 }
 
 /** The lines up to the second heading. */
-function headOf(lines: readonly string[]): readonly string[] {
+function linesOfHead(lines: readonly string[]): readonly string[] {
   const heading = lines.findIndex((line) => /^#\s/.test(line));
   const second = lines.findIndex((line, index) => index > heading && /^#{1,6}\s/.test(line));
   return lines.slice(0, Math.min(second === -1 ? lines.length : second, headLines));

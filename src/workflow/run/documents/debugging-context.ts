@@ -1,5 +1,6 @@
 import { type Incident, type RunState, reasonOf, type WorkItemDraft } from '../../../../machines/index.ts';
-import { evidenceList, listed, quoted, sections } from '../../backlog/item-files.ts';
+import { counted } from '../../../platform/text.ts';
+import { bulletList, evidenceList, quoted, sections } from '../../backlog/item-files.ts';
 
 /**
  * Builds the PROMPT.md of an item for an incident (W-2): the attempts, the failure reasons and counts, the state at
@@ -19,7 +20,7 @@ export function debuggingContext(
     ['## How many attempts', attempts(incident)],
     ['## State at failure', `${quoted(JSON.stringify(shortState(state), null, 2))}\nGit:\n\n${quoted(gitStatus)}`],
     ['## Evidence', evidenceList(draft.evidence)],
-    ['## Next steps', listed(nextSteps(incident))],
+    ['## Next steps', bulletList(nextSteps(incident))],
   ]);
 }
 
@@ -50,7 +51,7 @@ function attempted(incident: Incident, { run, iteration_count, succeeded }: RunS
   const before = `Run ${run} was on item ${iteration_count}; ${counted(succeeded.length, 'item')} had succeeded.`;
   switch (incident.kind) {
     case 'consecutive_failures':
-      return `${before}\n\n${listed(incident.failures.map(({ id, phase }) => `${id}, up to ${phase}`))}`;
+      return `${before}\n\n${bulletList(incident.failures.map(({ id, phase }) => `${id}, up to ${phase}`))}`;
     case 'stop':
       return `${before} There is a STOP in ${incident.stop.file}.`;
     case 'critical_error':
@@ -87,7 +88,7 @@ function reasons(incident: Incident): string {
 function attempts(incident: Incident): string {
   switch (incident.kind) {
     case 'consecutive_failures':
-      return listed(
+      return bulletList(
         incident.failures.map(({ id, requests }) => `${id}: 1 session, ${counted(requests, 'LLM request')}`),
       );
     case 'agent_unavailable':
@@ -143,8 +144,4 @@ function shortState(state: RunState): object {
 
 function slugged(slugs: readonly string[]): string {
   return slugs.length === 0 ? 'no slug' : slugs.map((slug) => `\`${slug}\``).join(', ');
-}
-
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

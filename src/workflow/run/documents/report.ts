@@ -1,7 +1,8 @@
 import type { CreatedItem, PriorityChange, RunState, Slug } from '../../../../machines/index.ts';
-import { listed, sections } from '../../backlog/item-files.ts';
+import { counted } from '../../../platform/text.ts';
+import { bulletList, sections } from '../../backlog/item-files.ts';
 import type { RunSpending } from '../spending.ts';
-import { counted, incidentsText } from './debugging-context.ts';
+import { incidentsText } from './debugging-context.ts';
 
 /** The input for the two documents of a run. */
 export type RunFacts = {
@@ -26,7 +27,7 @@ export function retrospectiveText({ state, created, priorities, spending, words 
     [`# Retrospective of run ${state.run}`, outcome(state)],
     [
       '## In numbers',
-      listed([
+      bulletList([
         `${counted(state.iteration_count, 'item')} processed: ${succeeded.length} succeeded, ${failures.length} failed, ${setAside.length} set aside${open === 0 ? '' : `, ${open} left open`}`,
         `${counted(spending.sessions, 'session')}, ${counted(spending.requests, 'LLM request')}, ${spending.inputTokens} tokens in, ${spending.outputTokens} out`,
         ...[...bySlug].map(([slug, count]) => `failed with ${slug}: ${count}`),
@@ -34,12 +35,12 @@ export function retrospectiveText({ state, created, priorities, spending, words 
     ],
     [
       '## Recurring causes',
-      listed(repeated.map(([name, count]) => `${name}: ${count} failures, possibly a common cause`)),
+      bulletList(repeated.map(([name, count]) => `${name}: ${count} failures, possibly a common cause`)),
     ],
     ['## Created', createdList(created)],
     ['## In words', closed(words)],
     ['## Priorities Changed', priorityList(priorities)],
-    ['## Next', listed(recommendations(state, created))],
+    ['## Next', bulletList(recommendations(state, created))],
   ]);
 }
 
@@ -74,10 +75,10 @@ export function sessionReportText(
     ['## Priorities Changed', priorityList(priorities)],
     ['## What the Retrospective Found', closed(findings)],
     ['## Problems', problems.join('\n\n')],
-    ['## Warnings', listed([...warnings])],
+    ['## Warnings', bulletList([...warnings])],
     [
       '## Spent',
-      listed([
+      bulletList([
         `${counted(spending.sessions, 'session')}, ${counted(spending.requests, 'LLM request')}`,
         `${spending.inputTokens} tokens in, ${spending.outputTokens} out`,
         ...(spending.costUsd === null || spending.costUsd === 0 ? [] : [`$${spending.costUsd.toFixed(4)}`]),
@@ -85,7 +86,7 @@ export function sessionReportText(
     ],
     [
       '## Backlog',
-      listed([
+      bulletList([
         `${counted(backlog.open, 'item')} open, ${backlog.blocked} of them blocked`,
         ...backlog.unreadable.map(({ folder, problem }) => `unreadable: ${folder}: ${problem}`),
         ...backlog.notes,
@@ -112,7 +113,7 @@ function leftOpen({ tried, succeeded, failures, set_aside: setAside }: RunState)
 }
 
 function createdList(created: readonly CreatedItem[]): string {
-  return listed(
+  return bulletList(
     created.map(
       ({ id, title, folder, isNew, why }) =>
         `${id} "${title}" (${folder}): ${isNew ? why : `already known, new evidence: ${why}`}`,
@@ -133,7 +134,7 @@ function closed(words: string | null): string {
 }
 
 function priorityList(changes: readonly PriorityChange[]): string {
-  return listed(
+  return bulletList(
     changes.map(({ id, from, to, reason }) => `${id}: ${to} instead of ${from}${reason === '' ? '' : `, ${reason}`}`),
   );
 }

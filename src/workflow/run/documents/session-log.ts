@@ -8,7 +8,7 @@ import type { SessionResult } from '../../../session/session.ts';
  * The log of one session in its run's folder: a JSON line for each event except reply deltas, and a last one for the
  * result. Each line is written at once, so the log survives a crash.
  */
-export class SessionLog {
+export class RunSessionLog {
   private readonly file: number;
   private closed = false;
   /** Why a line could not be written; null if no write failed. */

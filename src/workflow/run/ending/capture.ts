@@ -131,6 +131,6 @@ function gitProblem(id: string, commit: Commit | null): string | null {
 }
 
 /** Describes a failed write, with the full text so that nothing is lost (W-3). */
-export function lost(what: string, error: unknown, text: string): string {
+export function unwrittenText(what: string, error: unknown, text: string): string {
   return `${what} could not be written: ${reasonOf(error)}. Its text:\n\n${text}`;
 }

@@ -9,13 +9,13 @@ import {
 import { expected, messageOf } from '../../../input/errors.ts';
 import { readBacklog } from '../../backlog/backlog.ts';
 import { gitStatus } from '../../git/git.ts';
-import { spoken, unlessAborted, wasAborted } from '../agents.ts';
+import { askAgent, resultOrAborted, wasAborted } from '../agents.ts';
 import { debuggingContext, seenAgain } from '../documents/debugging-context.ts';
 import { type RunFacts, retrospectiveText, sessionReportText } from '../documents/report.ts';
 import type { WorkflowParts } from '../parts.ts';
 import { endingPrompt } from '../prompts.ts';
 import type { RunFolder } from '../run-folder.ts';
-import { capture, lost } from './capture.ts';
+import { capture, unwrittenText } from './capture.ts';
 import { findingsIn, prioritize } from './priorities.ts';
 
 type Kinds = WorkflowEffectKinds;
@@ -52,7 +52,7 @@ export class EndingEffects {
         outcome.created.push(item);
         if (problem !== null) outcome.problems.push(problem);
       } catch (error) {
-        outcome.problems.push(lost(`The work item "${draft.title}"`, error, prompt('Not created')));
+        outcome.problems.push(unwrittenText(`The work item "${draft.title}"`, error, prompt('Not created')));
       }
     }
     return outcome;
@@ -130,7 +130,7 @@ export class EndingEffects {
       outcome.priorities.push(...priorities);
       outcome.problems.push(...problems);
     } catch (error) {
-      outcome.problems.push(lost('A priority of the retrospective', error, JSON.stringify(wanted)));
+      outcome.problems.push(unwrittenText('A priority of the retrospective', error, JSON.stringify(wanted)));
     }
   }
 
@@ -150,12 +150,12 @@ export class EndingEffects {
     }
     try {
       if (typeof agent === 'function') {
-        const said = await unlessAborted(this.parts.sessions.signal, () => agent({ state, document }));
+        const said = await resultOrAborted(this.parts.sessions.signal, () => agent({ state, document }));
         return said === wasAborted ? null : checked(said);
       }
       const items = role === 'retrospective' ? readBacklog(this.parts.backlog).items : [];
       const sessions = { ...this.parts.sessions, place: this.parts.home, folder: this.folder.of(state) };
-      const reply = await spoken(agent, role, endingPrompt(role, state, document, items), sessions);
+      const reply = await askAgent(agent, role, endingPrompt(role, state, document, items), sessions);
       if ('said' in reply) return checked(reply.said);
       const { verdict, message } = reply.lost;
       const how = verdict === 'unavailable' ? 'could not be invoked' : 'failed';

@@ -7,7 +7,7 @@ import { readIfThere, writeAtomically } from '../../backlog/files.ts';
 import { layouts } from '../../backlog/item-kinds.ts';
 import { whileLocked } from '../../backlog/lock.ts';
 import { checkInside } from '../../backlog/reading/links.ts';
-import { statusIn, withStatus } from '../../backlog/reading/prompt-file.ts';
+import { statusInHead, withStatus } from '../../backlog/reading/prompt-file.ts';
 
 const place = 'agent_runs/in-progress.json';
 const schema = z.object({ item: z.string(), file: z.string(), before: z.string(), marked: z.string() });
@@ -102,7 +102,7 @@ const jsonStatus = /("status"\s*:\s*)"(?:[^"\\]|\\.)*"/;
 
 /** Returns the text with a new status and no other change; null if it has no status. */
 function withOtherStatus(file: string, text: string, to: string): string | null {
-  if (file.endsWith('.md')) return statusIn(text) === null ? null : withStatus(text, to);
+  if (file.endsWith('.md')) return statusInHead(text) === null ? null : withStatus(text, to);
   const changed = text.replace(jsonStatus, (_, before: string) => `${before}${JSON.stringify(to)}`);
   const [was, is] = [objectIn(text), objectIn(changed)];
   const isAlone = typeof was?.status === 'string' && isDeepStrictEqual({ ...was, status: to }, is);
@@ -110,7 +110,7 @@ function withOtherStatus(file: string, text: string, to: string): string | null 
 }
 
 function statusOf(file: string, text: string): string | null {
-  if (file.endsWith('.md')) return statusIn(text);
+  if (file.endsWith('.md')) return statusInHead(text);
   const found = objectIn(text)?.status;
   return typeof found === 'string' ? found : null;
 }

@@ -2,8 +2,8 @@ import type { Fact, Message } from '../../../machines/index.ts';
 import type { RunHead, SessionHead } from '../../journal/journal.ts';
 import type { Difference } from '../../journal/replay.ts';
 import type { OfferedTool } from '../../vocabulary/offered-tool.ts';
-import { CountLog, type Flat } from './counts.ts';
-import type { Frame, MachineId, Part, ShownRequest, Told } from './recorded-data.ts';
+import { type CounterValues, CountLog } from './counts.ts';
+import type { MachineId, Microstep, Observation, RecordingPart, ShownRequest } from './recording-data.ts';
 import type { RowList } from './row-list.ts';
 import { Rows } from './rows.ts';
 import { RunRows } from './run-rows.ts';
@@ -35,10 +35,10 @@ export type Moment = {
 const markEvery = 512;
 
 /** A recorded session, or a run, as it is shown: what the machines said, piece by piece, and where it stood at any frame. */
-export class Recorded {
+export class ShownRecording {
   readonly heads = new Map<string, SessionHead>();
-  readonly frames: Frame[] = [];
-  readonly told: Told[] = [];
+  readonly microsteps: Microstep[] = [];
+  readonly told: Observation[] = [];
   readonly requests: ShownRequest[] = [];
   readonly tools: (readonly OfferedTool[])[] = [];
   rows: RowList = new Rows();
@@ -51,21 +51,21 @@ export class Recorded {
   private readonly marks: Map<string, Actor>[] = [];
   private readonly actors = new Map<string, Actor>();
 
-  take(part: Part): void {
+  takePart(part: RecordingPart): void {
     if (part.run !== null) {
       this.run = part.run;
       this.rows = new RunRows();
     }
     for (const { scope, head } of part.heads) this.heads.set(scope, head);
-    for (const frame of part.frames) this.takeFrame(frame);
+    for (const frame of part.microsteps) this.takeFrame(frame);
     for (const told of part.told) {
       this.told.push(told);
-      this.rows.take(told, this.told.length);
+      this.rows.takeObservation(told, this.told.length);
     }
     // Facts and sightings after the last step belong to it.
-    const last = this.frames.at(-1);
+    const last = this.microsteps.at(-1);
     if (last !== undefined) last.facts = this.told.length;
-    for (const change of part.changes) this.countsOf(change.scope).take(change);
+    for (const change of part.changes) this.countsOf(change.scope).takeChange(change);
     for (const { scope, from, messages } of part.messages) {
       const known = this.conversations.get(scope) ?? [];
       this.conversations.set(scope, [...known.slice(0, from), ...messages]);
@@ -76,10 +76,10 @@ export class Recorded {
     this.difference = part.difference;
   }
 
-  private takeFrame(frame: Frame): void {
-    const number = this.frames.length;
+  private takeFrame(frame: Microstep): void {
+    const number = this.microsteps.length;
     if (number % markEvery === 0) this.marks.push(new Map(this.actors));
-    this.frames.push(frame);
+    this.microsteps.push(frame);
     move(this.actors, frame, number);
   }
 
@@ -87,15 +87,15 @@ export class Recorded {
     const mark = Math.floor(Math.max(0, frame) / markEvery);
     const actors = new Map(this.marks[mark]);
     for (let index = mark * markEvery; index <= frame; index += 1) {
-      const one = this.frames[index];
+      const one = this.microsteps[index];
       if (one !== undefined) move(actors, one, index);
     }
-    const told = this.frames[frame]?.facts ?? 0;
+    const told = this.microsteps[frame]?.facts ?? 0;
     return {
       frame,
       told,
       at: this.told[told - 1]?.at ?? this.begunAt ?? 0,
-      scope: this.frames[frame]?.scope ?? '',
+      scope: this.microsteps[frame]?.scope ?? '',
       actors: [...actors.values()],
     };
   }
@@ -106,19 +106,19 @@ export class Recorded {
   }
 
   /** Returns the numbers of a session of the tree, after so many facts and sightings. */
-  countersAt(told: number, scope = ''): Flat {
+  countersAt(told: number, scope = ''): CounterValues {
     return this.countsOf(scope).at(told);
   }
 
   /** Returns the first frame after which a fact or sighting, by its number, had been told. */
   frameOf(told: number): number {
-    let [low, high] = [0, this.frames.length];
+    let [low, high] = [0, this.microsteps.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((this.frames[middle]?.facts ?? 0) < told) low = middle + 1;
+      if ((this.microsteps[middle]?.facts ?? 0) < told) low = middle + 1;
       else high = middle;
     }
-    return Math.min(low, this.frames.length - 1);
+    return Math.min(low, this.microsteps.length - 1);
   }
 
   countsOf(scope: string): CountLog {
@@ -141,7 +141,7 @@ export class Recorded {
 }
 
 /** Takes a frame into the actors: one that starts ends what its forerunner had below. */
-function move(actors: Map<string, Actor>, frame: Frame, number: number): void {
+function move(actors: Map<string, Actor>, frame: Microstep, number: number): void {
   const { scope, actor, machine, states, isActive } = frame;
   const key = `${scope} ${actor}`;
   if (frame.isStart) {

@@ -12,7 +12,7 @@ import { RunningMachine } from '../../host/run-machine.ts';
 import { messageOf, PawlError, reasonOf } from '../../input/errors.ts';
 import type { JournalEntry, RunHead } from '../../journal/journal.ts';
 import type { Difference } from '../../journal/replay.ts';
-import { summaryOf } from '../../journal/scope-log.ts';
+import { factsSummary } from '../../journal/scope-log.ts';
 
 /** Follows the replay of a run, closer than its steps. */
 export type RunFollower = {
@@ -22,7 +22,7 @@ export type RunFollower = {
 };
 
 /** Plays the entries of a workflow run: its machine alone says what happened. */
-export class RunPlayer {
+export class RunReplay {
   private readonly follower: RunFollower | null;
   private readonly compares: boolean;
   private core: DriverCore<WorkflowAbort> | null = null;
@@ -49,7 +49,7 @@ export class RunPlayer {
       if (this.difference !== null) break;
       this.entry += 1;
       try {
-        onEntry(entry, this.take(entry));
+        onEntry(entry, this.takeEntry(entry));
       } catch (error) {
         if (error instanceof PawlError) throw error;
         const message = `Entry ${this.entry} of the run cannot be replayed: ${reasonOf(error)}.`;
@@ -59,7 +59,7 @@ export class RunPlayer {
     return this.difference;
   }
 
-  private take(entry: JournalEntry): WorkflowFact[] | null {
+  private takeEntry(entry: JournalEntry): WorkflowFact[] | null {
     switch (entry.type) {
       case 'run':
         this.begin(entry.head);
@@ -110,7 +110,7 @@ export class RunPlayer {
       abortCommand: (reason) => ({ type: 'workflow.abort', reason: messageOf(reason) }),
       inspect: follower === null ? undefined : (event) => follower.inspect(event),
       owner: {
-        take: (fact) => {
+        takeFact: (fact) => {
           this.facts.push(fact);
           follower?.fact(fact, this.at);
         },
@@ -125,7 +125,7 @@ export class RunPlayer {
   }
 
   private compare({ facts, digest }: Extract<JournalEntry, { type: 'stepped' }>): void {
-    const replayed = summaryOf(this.facts);
+    const replayed = factsSummary(this.facts);
     if (replayed.digest === digest) return;
     const said = replayed.facts === facts ? `${facts} with other contents` : replayed.facts;
     this.difference = { entry: this.entry, scope: '', recorded: facts, replayed: said };

@@ -7,3 +7,8 @@ export function oneAtATime(): <T>(task: () => Promise<T>) => Promise<T> {
     return next;
   };
 }
+
+/** Whether a value is still to come. The keyword `then` of a JSON Schema is no function. */
+export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}

@@ -6,18 +6,18 @@ import { Records } from '../../observe/records.ts';
 import { Recording } from '../../session/replay/recording.ts';
 import type { SentRequest } from '../../session/replay/replayed.ts';
 import type { OfferedTool } from '../../vocabulary/offered-tool.ts';
-import { type Flat, flat } from './counts.ts';
-import { FrameLog } from './frames.ts';
-import { emptyPart, type Part, type ShownRequest, type Told } from './recorded-data.ts';
+import { type CounterValues, counterValues } from './counts.ts';
+import { MicrostepLog } from './microstep-log.ts';
+import { emptyRecordingPart, type Observation, type RecordingPart, type ShownRequest } from './recording-data.ts';
 
 /** Plays a recorded session step by microstep: the machines and folds say what happened, and nothing else does (S-8). */
-export class Replayer {
-  readonly log = new FrameLog();
+export class MicrostepReplay {
+  readonly log = new MicrostepLog();
   private readonly recording: Recording;
-  private readonly accounts = new Map<string, { counters: SessionCounters; records: Records; last: Flat }>();
+  private readonly accounts = new Map<string, { counters: SessionCounters; records: Records; last: CounterValues }>();
   private readonly conversations = new Map<string, readonly Message[]>();
   private readonly toolLists = new Map<readonly OfferedTool[], number>();
-  private part = emptyPart();
+  private part = emptyRecordingPart();
   private scopes = new Map<string, string>();
   private shown = 0;
 
@@ -44,11 +44,11 @@ export class Replayer {
   }
 
   /** Plays the entries that follow. Throws `invalid_journal` if they cannot be played. */
-  play(entries: readonly JournalEntry[]): Part {
+  play(entries: readonly JournalEntry[]): RecordingPart {
     checkEntries(entries, this.recording.entry);
-    this.part = emptyPart();
+    this.part = emptyRecordingPart();
     const { log, recording, part } = this;
-    const first = log.frames.length;
+    const first = log.microsteps.length;
     for (const entry of entries) {
       if (entry.type !== 'started') continue;
       part.heads.push({ scope: entry.scope, head: entry.head });
@@ -59,18 +59,18 @@ export class Replayer {
       this.showRequests();
     });
     log.close();
-    part.frames = log.frames.slice(first);
+    part.microsteps = log.microsteps.slice(first);
     part.entries = recording.entry;
     part.difference = recording.difference;
     return part;
   }
 
-  private tell(scope: string, told: Told): void {
+  private tell(scope: string, told: Observation): void {
     const { log, part } = this;
     part.told.push(told);
     log.at.facts += 1;
     const account = this.accountOf(scope);
-    const now = flat(account.counters.all);
+    const now = counterValues(account.counters.all);
     for (const [path, value] of now) {
       if (account.last.get(path) === value) continue;
       part.changes.push({ scope, told: log.at.facts, path, value });

@@ -1,11 +1,11 @@
 import type { AnyActorRef, AnyMachineSnapshot, InspectionEvent } from 'xstate';
 import { numberAt } from '../study/watch.ts';
 import { arrowName } from './arrow-names.ts';
-import type { Frame, MachineId, Series } from './recorded-data.ts';
+import type { MachineId, Microstep, Series } from './recording-data.ts';
 
 /** Notes the microsteps of the machines, as XState's inspection tells them. */
-export class FrameLog {
-  readonly frames: Frame[] = [];
+export class MicrostepLog {
+  readonly microsteps: Microstep[] = [];
   /** The contexts of the machines, by frame. They share what did not change. */
   private readonly contexts: unknown[] = [];
   /** The number of the entry being played, and of the facts and sightings so far. */
@@ -29,7 +29,7 @@ export class FrameLog {
     this.settle();
     const snapshot = event.snapshot as AnyMachineSnapshot;
     const isStart = event.event.type === 'xstate.init';
-    this.frames.push({
+    this.microsteps.push({
       scope,
       actor: pathOf(actor),
       machine,
@@ -50,7 +50,7 @@ export class FrameLog {
 
   /** The number of the entry that a step followed from. */
   entryOf(frame: number): number {
-    return this.frames[frame]?.entry ?? 0;
+    return this.microsteps[frame]?.entry ?? 0;
   }
 
   /** Returns where numbers in the contexts of the session's machines changed, by paths such as `turn.attempt`. */
@@ -58,7 +58,7 @@ export class FrameLog {
     const found = paths.map((path): [string, Series] => {
       const [machine, ...names] = path.split('.');
       const series: Series = [];
-      for (const [number, frame] of this.frames.entries()) {
+      for (const [number, frame] of this.microsteps.entries()) {
         if (frame.scope !== '' || frame.machine !== machine) continue;
         const value = numberAt(this.contexts[number], names);
         if (series.at(-1)?.[1] !== value) series.push([number, value]);
@@ -70,14 +70,14 @@ export class FrameLog {
 
   /** A machine that starts emits its facts after its first frames. */
   private settle(): void {
-    for (const frame of this.starting === 0 ? [] : this.frames.slice(-this.starting)) frame.facts = this.at.facts;
+    for (const frame of this.starting === 0 ? [] : this.microsteps.slice(-this.starting)) frame.facts = this.at.facts;
     this.starting = 0;
   }
 
   /** Assigns the facts and sightings so far to the last frame. A machine that ends emits facts after its last frame. */
   close(): void {
     this.settle();
-    const last = this.frames.at(-1);
+    const last = this.microsteps.at(-1);
     if (last !== undefined) last.facts = this.at.facts;
   }
 }

@@ -13,7 +13,7 @@ export type PlayedParts = {
 };
 
 /** Plays a session that goes on after its replay. */
-export class SessionPlayer implements Player {
+export class ResumingPlayer implements Player {
   private readonly parts: PlayedParts;
 
   constructor(parts: PlayedParts) {

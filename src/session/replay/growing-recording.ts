@@ -2,11 +2,11 @@ import { checkEntries } from '../../journal/entries.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import { writtenSecrets } from '../../secrets/spellings.ts';
-import { headOf } from './recorded-entries.ts';
+import { recordedHead } from './recorded-entries.ts';
 import { Recording } from './recording.ts';
 
 /** A session that another process runs, read again and again: each time, only what came since is played. */
-export class GrowingSession {
+export class GrowingRecording {
   private readonly journal: Journal;
   private readonly sessionId: string;
   private readonly recording: Recording;
@@ -27,7 +27,7 @@ export class GrowingSession {
   /** Returns all events so far. Throws like `readSession`. */
   async events(): Promise<readonly SessionEvent[]> {
     const entries = await this.journal.read(this.sessionId, this.known);
-    if (this.known === 0) headOf(entries, this.sessionId);
+    if (this.known === 0) recordedHead(entries, this.sessionId);
     checkEntries(entries, this.known);
     this.known += entries.length;
     this.recording.play(entries);

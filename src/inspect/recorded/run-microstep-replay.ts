@@ -1,17 +1,17 @@
 import type { JournalEntry } from '../../journal/journal.ts';
-import { FrameLog } from './frames.ts';
-import { emptyPart, type Part } from './recorded-data.ts';
-import { RunPlayer } from './run-player.ts';
+import { MicrostepLog } from './microstep-log.ts';
+import { emptyRecordingPart, type RecordingPart } from './recording-data.ts';
+import { RunReplay } from './run-replay.ts';
 
 /** Plays a recorded workflow run step by microstep, as `Replayer` does a session (S-8). */
-export class RunReplayer {
-  readonly log = new FrameLog();
-  private readonly player: RunPlayer;
-  private part = emptyPart();
+export class RunMicrostepReplay {
+  readonly log = new MicrostepLog();
+  private readonly player: RunReplay;
+  private part = emptyRecordingPart();
 
   constructor() {
     const { log } = this;
-    this.player = new RunPlayer({
+    this.player = new RunReplay({
       inspect: (event) => {
         log.at.entry = this.player.entry;
         log.inspect('', event);
@@ -24,13 +24,13 @@ export class RunReplayer {
   }
 
   /** Plays the entries that follow. Throws `invalid_journal` if they cannot be played. */
-  play(entries: readonly JournalEntry[]): Part {
-    this.part = emptyPart();
+  play(entries: readonly JournalEntry[]): RecordingPart {
+    this.part = emptyRecordingPart();
     const { log, player, part } = this;
-    const first = log.frames.length;
+    const first = log.microsteps.length;
     part.run = entries.find((entry) => entry.type === 'run')?.head ?? null;
     player.play(entries, () => log.close());
-    part.frames = log.frames.slice(first);
+    part.microsteps = log.microsteps.slice(first);
     part.entries = player.entry;
     part.difference = player.difference;
     return part;

@@ -36,7 +36,7 @@ const noLog = {
 const noPolicy = { interrupted: () => null, isAwaited: () => false };
 
 /** A recorded session, played again without its agent: the machines and the folds alone. */
-export class RecordedPlayer implements Player {
+export class OfflinePlayer implements Player {
   readonly head: SessionHead;
   readonly observer: Observer;
   private readonly driver = new JournaledDriver(noLog, noPolicy, true);
@@ -47,7 +47,7 @@ export class RecordedPlayer implements Player {
 
   constructor(
     head: SessionHead,
-    above: RecordedPlayer | null,
+    above: OfflinePlayer | null,
     beforeFact: () => void,
     { secrets, follower }: { secrets: readonly string[]; follower: Follower | null },
   ) {

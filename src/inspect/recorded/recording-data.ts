@@ -4,7 +4,7 @@ import type { Difference } from '../../journal/replay.ts';
 import type { Sighting } from '../../observe/events.ts';
 import type { SentRequest } from '../../session/replay/replayed.ts';
 import type { OfferedTool } from '../../vocabulary/offered-tool.ts';
-import type { Change } from './counts.ts';
+import type { CounterChange } from './counts.ts';
 
 /** A request as it was sent: its messages are the first of its session's, and its tools are a list by its number. */
 export type ShownRequest = Omit<SentRequest, 'sessionId' | 'messages' | 'tools'> & {
@@ -15,13 +15,13 @@ export type ShownRequest = Omit<SentRequest, 'sessionId' | 'messages' | 'tools'>
 };
 
 /** What more is known of a session, as plain JSON: a page gets it from its worker, piece by piece. */
-export type Part = {
+export type RecordingPart = {
   heads: { scope: string; head: SessionHead }[];
   /** What a workflow run began with; null for a session, and after the first part. */
   run: RunHead | null;
-  frames: Frame[];
-  told: Told[];
-  changes: Change[];
+  microsteps: Microstep[];
+  told: Observation[];
+  changes: CounterChange[];
   /** Messages of a session from a position on; each is held once, whatever the number of requests. */
   messages: { scope: string; from: number; messages: readonly Message[] }[];
   /** Lists of tools, by their number in order of first use. */
@@ -33,11 +33,11 @@ export type Part = {
   difference: Difference | null;
 };
 
-export function emptyPart(): Part {
+export function emptyRecordingPart(): RecordingPart {
   return {
     heads: [],
     run: null,
-    frames: [],
+    microsteps: [],
     told: [],
     changes: [],
     messages: [],
@@ -52,7 +52,7 @@ export function emptyPart(): Part {
 export type MachineId = 'session' | 'turn' | 'attempt' | 'toolCall' | 'workflow' | 'item';
 
 /** One microstep of one machine: the smallest step of a session that can be shown. */
-export type Frame = {
+export type Microstep = {
   /** The session of the tree, as in the journal's entries. */
   scope: string;
   /** The path of actors below the session: empty for itself, or `turn/attempt/tool.0`. */
@@ -75,13 +75,13 @@ export type Frame = {
 export type Series = [frame: number, value: number | null][];
 
 /** A fact or a sighting of a session, or a fact of a run. `at` is epoch ms, `entry` the number of the journal's entry, from 1. */
-export type Told = { scope: string; at: number; entry: number } & (
+export type Observation = { scope: string; at: number; entry: number } & (
   | { fact: Fact }
   | { sighting: Sighting }
   | { runFact: WorkflowFact }
 );
 
-export function contentOf(told: Told): Fact | Sighting | WorkflowFact {
+export function contentOfObservation(told: Observation): Fact | Sighting | WorkflowFact {
   if ('fact' in told) return told.fact;
   return 'sighting' in told ? told.sighting : told.runFact;
 }
