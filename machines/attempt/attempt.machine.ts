@@ -2,9 +2,11 @@
  * The attempt machine: exactly one LLM request, and the answers to the tool calls in its reply (T-1, B-2).
  * It ignores retries, waits and other targets. Rules: reading.rules.ts, attempt.rules.ts. The turn machine starts it.
  */
+
 import { assign, emit, enqueueActions, setup } from 'xstate';
-import { attemptKey, type Delivered, type TurnStop } from '../contract/effects.ts';
+import type { Delivered, TurnStop } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
+import { modelKey } from '../contract/keys.ts';
 import { leaves } from '../contract/leaf.ts';
 import { record } from '../contract/record.ts';
 import { toolCallMachine } from '../tool-call/tool-call.machine.ts';
@@ -76,7 +78,7 @@ export const attemptMachine = setup({
         id: 'model',
         src: 'model',
         input: ({ context }) => ({
-          key: `${attemptKey(context.turn, context.attempt)}/model`,
+          key: modelKey(context),
           request: {
             turn: context.turn,
             attempt: context.attempt,

@@ -155,22 +155,3 @@ export type Delivery<Command = SessionCommand> =
   | { at: number; chance: number; key: string; outcome: Json }
   | { at: number; key: string; defect: string }
   | { at: number; event: Command };
-
-export function attemptKey(turn: number, attempt: number): string {
-  return `turn-${turn}/attempt-${attempt}`;
-}
-
-/** The key of a turn's plan. */
-export function planKey(turn: number): string {
-  return `turn-${turn}/plan`;
-}
-
-/** The key of a call's approval effect. */
-export function approvalKey({ turn, attempt, index }: Pick<CallName, 'turn' | 'attempt' | 'index'>): string {
-  return `${attemptKey(turn, attempt)}/approval-${index}`;
-}
-
-/** The key of a call's tool effect. */
-export function toolKey({ turn, attempt, index }: Pick<CallName, 'turn' | 'attempt' | 'index'>): string {
-  return `${attemptKey(turn, attempt)}/tool-${index}`;
-}

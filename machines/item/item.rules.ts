@@ -1,4 +1,5 @@
 import { backoffMs } from '../contract/backoff.ts';
+import { workKey, workWaitKey } from '../contract/keys.ts';
 import type { LeafInput } from '../contract/leaf.ts';
 import { noOutcome, type WorkOutcome } from '../contract/work.ts';
 import type { ItemContext, ItemFact, ItemInput, ItemOutput, Work } from './item.types.ts';
@@ -36,14 +37,13 @@ export function brokenWork({ phase, work }: ItemContext, error: unknown): Partia
 
 /** Builds the request to invoke an agent; `tries` makes the key unique. */
 export function workInput({ run, item, iteration, phase, tries }: ItemContext): LeafInput<'work'> {
-  return { key: `item-${iteration}/${phase}/try-${tries}`, request: { run, item, phase } };
+  return { key: workKey(iteration, phase, tries), request: { run, item, phase } };
 }
 
 /** Builds the request to wait before the next try. */
 export function waitInput(context: ItemContext): LeafInput<'wait'> {
   const { iteration, phase, tries } = context;
-  const key = `item-${iteration}/${phase}/wait-${tries}`;
-  return { key, request: { dueAt: nextTryAt(context), kind: 'backoff' } };
+  return { key: workWaitKey(iteration, phase, tries), request: { dueAt: nextTryAt(context), kind: 'backoff' } };
 }
 
 /** Returns the time of the next try (epoch ms), with full jitter as for a provider (P-3). */

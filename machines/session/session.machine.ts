@@ -3,10 +3,12 @@
  * reached (B-1 to B-5). It owns the turn number, `maxTurns` and the session's single failure. Rules:
  * session.rules.ts. `startSession` starts it.
  */
+
 import { assign, emit, enqueueActions, not, setup, stopChild } from 'xstate';
 import { steered } from '../contract/context.ts';
-import { type Delivered, planKey, type SessionCommand, type SessionSteer, type TurnStop } from '../contract/effects.ts';
+import type { Delivered, SessionCommand, SessionSteer, TurnStop } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
+import { closeKey, deadlineKey, planKey, prepareKey } from '../contract/keys.ts';
 import { leaves } from '../contract/leaf.ts';
 import type { CollapseCause, CollapseRequest } from '../contract/limits.ts';
 import { record } from '../contract/record.ts';
@@ -74,7 +76,7 @@ export const sessionMachine = setup({
       if (budget.deadlineAt === null) return;
       enqueue.spawnChild('wait', {
         id: 'deadline',
-        input: { key: 'deadline', request: { dueAt: budget.deadlineAt, kind: 'deadline' } },
+        input: { key: deadlineKey, request: { dueAt: budget.deadlineAt, kind: 'deadline' } },
       });
     }),
     unwatchDeadline: stopChild('deadline'),
@@ -160,7 +162,7 @@ export const sessionMachine = setup({
           invoke: {
             id: 'prepare',
             src: 'prepare',
-            input: { key: 'prepare', request: {} },
+            input: { key: prepareKey, request: {} },
             onDone: [
               {
                 guard: { type: 'isPrepared', params: ofDelivery },
@@ -271,7 +273,7 @@ export const sessionMachine = setup({
       invoke: {
         id: 'close',
         src: 'close',
-        input: { key: 'close', request: {} },
+        input: { key: closeKey, request: {} },
         onDone: 'ending',
         onError: 'ending',
       },

@@ -2,9 +2,11 @@
  * The tool-call machine: one call that may run, until its one answer (C-1, C-3, C-4). Every path ends in `answered`.
  * Rules: tool-call.rules.ts. The attempt machine starts one for each such call, and answers the others itself.
  */
+
 import { emit, setup } from 'xstate';
-import { approvalKey, type Delivered, type TurnStop, toolKey } from '../contract/effects.ts';
+import type { Delivered, TurnStop } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
+import { approvalKey, toolKey } from '../contract/keys.ts';
 import { leaves } from '../contract/leaf.ts';
 import { record } from '../contract/record.ts';
 import { answered, cutShort, denied, executed, nameOf, outputOf, unawaited } from './tool-call.rules.ts';

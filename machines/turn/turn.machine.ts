@@ -2,12 +2,14 @@
  * The turn machine: one step of progress, in at most `maxRetries` attempts (B-1, B-3). It owns retries, waits and
  * target selection (T-3, P-2, P-3). Rules: turn.rules.ts. The session machine starts one turn at a time.
  */
+
 import { assign, emit, enqueueActions, not, sendParent, setup } from 'xstate';
 import { attemptMachine } from '../attempt/attempt.machine.ts';
 import type { AttemptOutput } from '../attempt/attempt.types.ts';
 import { steered } from '../contract/context.ts';
-import { attemptKey, type Delivered, type SessionSteer, type TurnStop } from '../contract/effects.ts';
+import type { Delivered, SessionSteer, TurnStop } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
+import { waitKey } from '../contract/keys.ts';
 import { leaves } from '../contract/leaf.ts';
 import { record } from '../contract/record.ts';
 import {
@@ -162,7 +164,7 @@ export const turnMachine = setup({
         id: 'wait',
         src: 'wait',
         input: ({ context }) => ({
-          key: `${attemptKey(context.turn, context.attempt + 1)}/wait`,
+          key: waitKey({ turn: context.turn, attempt: context.attempt + 1 }),
           request: { dueAt: context.waiting?.dueAt ?? context.at, kind: 'backoff' },
         }),
         onDone: [

@@ -1,3 +1,4 @@
+import { reviewKey, runKey, summariseKey } from '../contract/keys.ts';
 import type { LeafInput } from '../contract/leaf.ts';
 import type { EndingOutcome, Incident } from '../contract/work.ts';
 import { draftOf, fingerprintOf } from './incident.rules.ts';
@@ -62,17 +63,17 @@ export function captureInput(context: WorkflowContext): LeafInput<'capture'> {
     draft: draftOf(incident, context.run),
     fingerprint: fingerprintOf(incident),
   }));
-  return { key: `capture-${context.captures}`, request: { state: runState(context, 'capturing'), captures } };
+  return { key: runKey('capture', context.captures), request: { state: runState(context, 'capturing'), captures } };
 }
 
 /** Builds the request for the retrospective. */
 export function reviewInput(context: WorkflowContext): LeafInput<'review'> {
-  return { key: 'review', request: { state: runState(context, 'reviewing') } };
+  return { key: reviewKey, request: { state: runState(context, 'reviewing') } };
 }
 
 /** Builds the request for the report, which also lists the problems so far. */
 export function summariseInput(context: WorkflowContext): LeafInput<'summarise'> {
-  return { key: 'summarise', request: { state: runState(context, 'summarising'), problems: context.problems } };
+  return { key: summariseKey, request: { state: runState(context, 'summarising'), problems: context.problems } };
 }
 
 export function afterCapture(context: WorkflowContext, { outcome }: { outcome: EndingOutcome }): WorkflowChange {

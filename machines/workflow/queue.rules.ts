@@ -1,5 +1,6 @@
 import { backoffMs } from '../contract/backoff.ts';
 import type { Delivered } from '../contract/effects.ts';
+import { runKey, scanWaitKey } from '../contract/keys.ts';
 import type { LeafInput } from '../contract/leaf.ts';
 import { type ItemRef, noOutcome, type ScanOutcome } from '../contract/work.ts';
 import type { ItemInput, ItemOutput } from '../item/item.types.ts';
@@ -8,7 +9,7 @@ import type { TakenItem, WorkflowChange, WorkflowContext, WorkflowFact } from '.
 
 /** Builds the request to scan the backlog. */
 export function scanInput(context: WorkflowContext): LeafInput<'scan'> {
-  return { key: `scan-${context.scans}`, request: { state: runState(context, 'scanning') } };
+  return { key: runKey('scan', context.scans), request: { state: runState(context, 'scanning') } };
 }
 
 /** Records a scan: its counts, STOP markers and the items new to the run; or a critical error. */
@@ -51,7 +52,7 @@ export function scanTriesRemain({ scanTries, limits }: WorkflowContext, outcome:
 
 /** Builds the request to wait before the next scan. */
 export function waitInput({ scans, scanTries }: WorkflowContext): LeafInput<'wait'> {
-  return { key: `scan-${scans}/wait`, request: { dueAt: scanTries.nextAt, kind: 'backoff' } };
+  return { key: scanWaitKey(scans), request: { dueAt: scanTries.nextAt, kind: 'backoff' } };
 }
 
 export function waitFact({ scanTries: { agent, nextAt } }: WorkflowContext): WorkflowFact {
@@ -93,7 +94,7 @@ export function itemsTaken(context: WorkflowContext, outcome: ScanOutcome): Part
 /** Builds the request to record the items in progress. */
 export function takeInput(context: WorkflowContext): LeafInput<'take'> {
   const items = context.taken.map(({ item }) => item);
-  return { key: `take-${context.scans}`, request: { state: runState(context, 'processing'), items } };
+  return { key: runKey('take', context.scans), request: { state: runState(context, 'processing'), items } };
 }
 
 export function itemsStarted({ inProgress, taken }: WorkflowContext): WorkflowChange {

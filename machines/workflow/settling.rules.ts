@@ -1,3 +1,4 @@
+import { itemKey } from '../contract/keys.ts';
 import type { LeafInput } from '../contract/leaf.ts';
 import type { FilingOutcome, ItemFailure, WorkOutcome } from '../contract/work.ts';
 import type { ItemOutput } from '../item/item.types.ts';
@@ -108,7 +109,7 @@ export function itemSetAside(context: WorkflowContext, { outcome }: { outcome: F
 /** Builds the request to merge and archive the item. */
 export function archiveInput(context: WorkflowContext): LeafInput<'archive'> {
   const { iteration, item } = first(context);
-  return { key: `item-${iteration}/archive`, request: { state: runState(context, 'archiving'), item } };
+  return { key: itemKey(iteration, 'archive'), request: { state: runState(context, 'archiving'), item } };
 }
 
 /** Builds the request to record what a blocked item waits for. */
@@ -117,5 +118,5 @@ export function setAsideInput(context: WorkflowContext): LeafInput<'setAside'> {
   const needs = end.outcome.message;
   const draft = blockedDraft(item, needs, context.run);
   const request = { state: runState(context, 'settingAside'), item, needs, draft };
-  return { key: `item-${iteration}/set-aside`, request };
+  return { key: itemKey(iteration, 'set-aside'), request };
 }

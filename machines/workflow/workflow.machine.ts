@@ -4,7 +4,9 @@
  * taken. An incident becomes a work item (W-2), and every path passes through the retrospective and the summary (W-3).
  * Rules: {workflow,queue,settling,incident,ending}.rules.ts. `runWorkflow` starts it.
  */
+
 import type { Delivered } from '../contract/effects.ts';
+import { restoreKey } from '../contract/keys.ts';
 import type { EndingOutcome, Phase } from '../contract/work.ts';
 import type { ItemOutput } from '../item/item.types.ts';
 import { captureInput, outputOf, reviewInput, summariseInput } from './ending.rules.ts';
@@ -59,7 +61,7 @@ export const workflowMachine = workflowSetup.createMachine({
       invoke: {
         id: 'restore',
         src: 'restore',
-        input: { key: 'restore', request: {} },
+        input: { key: restoreKey, request: {} },
         onDone: [
           { guard: { type: 'isFresh', params: ofOutcome }, target: 'scanning' },
           {

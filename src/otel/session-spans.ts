@@ -9,7 +9,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { attemptKey, toolKey, type Usage } from '../../machines/index.ts';
+import { modelKey, toolKey, type Usage } from '../../machines/index.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import type { SessionTelemetry, TelemetrySession } from '../observe/telemetry.ts';
 import { inputMessagesAttribute, instructionParts, outputMessages, toolResult } from './content.ts';
@@ -180,7 +180,7 @@ export class SessionSpans implements SessionTelemetry {
     const as = { kind: SpanKind.CLIENT, links };
     const open = this.open(`${operations.attempt} ${model}`, this.turn, at, named, measured, as);
     this.options.instruments.requested(measured);
-    this.attempt = { ...open, key: `${attemptKey(turn, attempt)}/model`, firstChunkAt: null, repliedAt: null };
+    this.attempt = { ...open, key: modelKey({ turn, attempt }), firstChunkAt: null, repliedAt: null };
   }
 
   private replied(event: EventOf<'attempt.replied'>): void {

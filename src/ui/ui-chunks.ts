@@ -1,4 +1,4 @@
-import { type Fact, historyName, noUsage, type Slug } from '../../machines/index.ts';
+import { type Fact, historyName, noUsage, type Slug, turnName } from '../../machines/index.ts';
 import { Conversation } from '../observe/conversation.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { Records, type TurnRecord } from '../observe/records.ts';
@@ -245,6 +245,6 @@ export class UIChunks {
       return { attempt, target, status: outcome, slugs: [...slugs], notice, usage, costUsd };
     });
     const data: TurnData = { turn, isLastTurn, status, attempts };
-    return { type: 'data-turn', id: `turn-${turn}`, data };
+    return { type: 'data-turn', id: turnName(turn), data };
   }
 }

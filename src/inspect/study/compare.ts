@@ -1,4 +1,5 @@
 import type { Fact } from '../../../machines/index.ts';
+import { attemptName, turnName } from '../../../machines/index.ts';
 import type { Row } from '../recorded/row-list.ts';
 import type { ShownRecording } from '../recorded/shown-recording.ts';
 
@@ -102,7 +103,7 @@ function keyOf(scope: string, facts: readonly (Placed | null)[]): string {
   for (const placed of facts) {
     if (placed === null || !('turn' in placed.fact)) continue;
     const { fact } = placed;
-    return scopedKey(scope, 'attempt' in fact ? `turn-${fact.turn}/attempt-${fact.attempt}` : `turn-${fact.turn}`);
+    return scopedKey(scope, 'attempt' in fact ? attemptName(fact) : turnName(fact.turn));
   }
   return scope === '' ? 'the session' : `the sub-agent ${scope}`;
 }
@@ -128,7 +129,7 @@ function attemptsOf(recorded: ShownRecording): Map<string, { row: Row; facts: Fa
     if (row.kind !== 'attempt') continue;
     const told = recorded.told.slice(row.told - 1, row.ended ?? undefined);
     const facts = told.flatMap((one) => (one.scope === row.scope && 'fact' in one ? [one.fact] : []));
-    found.set(scopedKey(row.scope, `turn-${row.turn}/attempt-${row.attempt}`), { row, facts });
+    found.set(scopedKey(row.scope, attemptName(row)), { row, facts });
   }
   return found;
 }

@@ -1,4 +1,5 @@
 import type { Delivery, Effect, Fact } from '../../../machines/index.ts';
+import { approvalKey, modelKey, requestOfKey, toolKey } from '../../../machines/index.ts';
 import { expected, PawlError } from '../../input/errors.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { type MakePlayer, Replay } from '../../journal/replay.ts';
@@ -71,8 +72,7 @@ class Branch {
     this.at = this.player.head.input.at;
     let unstepped = 1;
     for (const entry of kept) {
-      if (entry.type === 'sent' && entry.scope === '')
-        this.sent.add(`turn-${entry.turn}/attempt-${entry.attempt}/model`);
+      if (entry.type === 'sent' && entry.scope === '') this.sent.add(modelKey(entry));
       if (entry.type === 'delivered' && entry.scope === '') this.at = entry.delivery.at;
       if (entry.scope !== '') continue;
       unstepped += entry.type === 'delivered' ? 1 : entry.type === 'stepped' ? -1 : 0;
@@ -166,11 +166,11 @@ function callNames(entries: readonly JournalEntry[]): Map<string, string> {
     if (entry.type !== 'delivered' || entry.scope !== '' || !('outcome' in entry.delivery)) continue;
     const { key, outcome } = entry.delivery;
     const { calls } = (outcome ?? {}) as { calls?: { name: string }[] };
-    if (!key.endsWith('/model') || !Array.isArray(calls)) continue;
-    const place = key.slice(0, -'/model'.length);
+    const place = requestOfKey(key);
+    if (place === null || !Array.isArray(calls)) continue;
     for (const [index, { name }] of calls.entries()) {
-      names.set(`${place}/tool-${index}`, name);
-      names.set(`${place}/approval-${index}`, name);
+      names.set(toolKey({ ...place, index }), name);
+      names.set(approvalKey({ ...place, index }), name);
     }
   }
   return names;

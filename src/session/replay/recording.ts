@@ -1,4 +1,5 @@
 import type { Fact } from '../../../machines/index.ts';
+import { modelKey } from '../../../machines/index.ts';
 import { PawlError } from '../../input/errors.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { type Difference, Replay } from '../../journal/replay.ts';
@@ -87,7 +88,7 @@ export class Recording {
   private noteRequestAt(pending: readonly string[], rest: readonly JournalEntry[]): void {
     for (const entry of rest) {
       if (entry.type === 'offered') this.note(entry, null);
-      const isIts = entry.type === 'sent' && pending.includes(`turn-${entry.turn}/attempt-${entry.attempt}/model`);
+      const isIts = entry.type === 'sent' && pending.includes(modelKey(entry));
       if (!isIts || entry.scope !== '') continue;
       this.note(entry, null);
       return;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { attemptIn, attemptName, modelKey, turnName } from '../../../machines/index.ts';
 import { check } from '../../input/check.ts';
 import { expected, PawlError } from '../../input/errors.ts';
 import { texts } from '../../input/shapes.ts';
@@ -91,11 +92,10 @@ export function replayEntries(
 
 /** Returns the number of entries up to the step that starts a turn or attempt of the session itself, with that step. */
 export function entriesUntil(entries: readonly JournalEntry[], until: string, name = 'until'): number {
-  const [, turn, attempt = '1'] = /^turn-(\d+)(?:\/attempt-(\d+))?$/.exec(until) ?? [];
-  if (turn === undefined) {
+  const place = attemptIn(until);
+  if (place === null || ![attemptName(place), turnName(place.turn)].includes(until))
     throw new PawlError('invalid_options', expected(name, until, aPlace));
-  }
-  const key = `turn-${turn}/attempt-${attempt}/model`;
+  const key = modelKey(place);
   const begun = entries.findIndex((entry) => entry.type === 'begun' && entry.scope === '' && entry.key === key);
   if (begun === -1) throw new PawlError('invalid_options', `The session has no ${until}.`);
   return begun;

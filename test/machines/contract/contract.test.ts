@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createActor, setup } from 'xstate';
-import { attemptKey, type EffectKind } from '../../../machines/contract/effects.ts';
+import type { EffectKind } from '../../../machines/contract/effects.ts';
 import { type LeafLogic, leaves, workflowLeaves } from '../../../machines/contract/leaf.ts';
 import {
   assistantMessage,
@@ -147,7 +147,6 @@ describe('D-1: a leaf', () => {
 
 describe('small rules', () => {
   it('keys, call facts and messages have the expected shape', () => {
-    expect(attemptKey(2, 3)).toBe('turn-2/attempt-3');
     expect(callFacts('a', 't', 'real')).toEqual({
       callId: 'a',
       name: 't',
