@@ -180,7 +180,7 @@ describe('D-1: a machine that runs', () => {
     const { one } = running({
       machine,
       owner: {
-        take: () => {
+        takeFact: () => {
           throw new Error('not now');
         },
       } as unknown as Parts['owner'],

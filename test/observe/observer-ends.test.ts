@@ -23,7 +23,7 @@ describe('S-6: the end of the events', () => {
     const read: string[] = [];
     for await (const { type } of observer.folds.stream.from(1)) read.push(type);
     expect([read, heard.map(({ type }) => type)]).toEqual([['effect.late'], ['effect.late']]);
-    expect(observer.isReplaying).toBe(true);
+    expect(observer.isSilent).toBe(true);
   });
 
   it('releasing a session ends its spans and notifies no other listener', () => {
@@ -49,7 +49,7 @@ describe('D-3: a replay', () => {
     const count = slice(0, (sum: number) => sum + 1);
     const { observer, heard, spanned } = watched({ beforeFact: () => void before.push(1), slices: { count } });
     const types = () => observer.folds.stream.all().map(({ type, seq }) => [type, seq]);
-    expect(observer.isReplaying).toBe(true);
+    expect(observer.isSilent).toBe(true);
     observer.takeFact(started());
     observer.sight(late);
     observer.resight(delta('abc'), 7);
@@ -62,7 +62,7 @@ describe('D-3: a replay', () => {
       ],
     ]);
     observer.endReplay();
-    expect(observer.isReplaying).toBe(false);
+    expect(observer.isSilent).toBe(false);
     observer.sight(late);
     observer.sight(delta('d'));
     observer.takeFact(failed('empty_response'));

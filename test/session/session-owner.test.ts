@@ -4,15 +4,15 @@ import { SessionOwner, type SessionOwnerParts } from '../../src/session/wiring/o
 
 const delivery = { key: 'a', at: 7 } as unknown as Delivery;
 
-type Given = { onDelivery?: SessionOwnerParts['onDelivery']; isReplaying?: boolean; withSubAgents?: boolean };
+type Given = { onDelivery?: SessionOwnerParts['onDelivery']; isSilent?: boolean; withSubAgents?: boolean };
 
-function owner({ onDelivery, isReplaying = false, withSubAgents = true }: Given = {}) {
+function owner({ onDelivery, isSilent = false, withSubAgents = true }: Given = {}) {
   const told: unknown[] = [];
   const messages: unknown[] = [];
   const observer = {
-    isReplaying,
+    isSilent,
     folds: { conversation: { messages } },
-    take: (fact: Fact) => told.push(['fact', fact.type]),
+    takeFact: (fact: Fact) => told.push(['fact', fact.type]),
     sight: (sighting: object) => told.push(['sight', sighting]),
     userCodeFailed: (name: string, error: unknown) => told.push(['failed', name, (error as Error).message]),
   };
@@ -44,7 +44,7 @@ describe('D-1: what a running machine tells its session', () => {
     const live = owner({ onDelivery: (given) => void seen.push(given) });
     live.made.delivering(delivery);
     expect([live.times.deliveredAt, seen]).toEqual([7, [delivery]]);
-    const replayed = owner({ onDelivery: (given) => void seen.push(given), isReplaying: true });
+    const replayed = owner({ onDelivery: (given) => void seen.push(given), isSilent: true });
     replayed.made.delivering(delivery);
     expect([replayed.times.deliveredAt, seen]).toEqual([7, [delivery]]);
     const unheard = owner();

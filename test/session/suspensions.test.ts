@@ -48,7 +48,7 @@ function tree({ hasEnded = false, secrets = [] as string[] } = {}) {
       observer: {
         letGo: ({ slugs }: { slugs: string[] }) => note(`${name} let go: ${slugs}`),
         silence: () => note(`${name} silenced`),
-        take: (fact: Told) => note(`${name} took ${said(fact)}`),
+        takeFact: (fact: Told) => note(`${name} took ${said(fact)}`),
         sight: (sighting: Told) => note(`${name} saw ${said(sighting)}`),
         folds: { log: { sighting: (sighting: Told) => note(`logged ${said(sighting)}`) } },
       },

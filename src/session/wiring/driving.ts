@@ -27,7 +27,7 @@ export function drive(
 ): Driving {
   const perform: Perform = (effect, context) => effects.perform(effect, context);
   const policy = effectPolicy(effects.catalog, () => (subAgents?.tree().length ?? 0) > 0);
-  const journaled = log === null ? null : new JournaledDriver(log, policy, observer.isReplaying);
+  const journaled = log === null ? null : new JournaledDriver(log, policy, observer.isSilent);
   const machine: SessionMachine = new RunningMachine<SessionCommand, Fact, SessionOutput>({
     actor: sessionActor(head.input),
     perform: telemetry?.performing(perform) ?? perform,

@@ -6,7 +6,7 @@ import type { MakeDriver } from '../../host/driver.ts';
 import type { SessionHead } from '../../journal/journal.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';
 import { type Logger, loggerOf } from '../../observe/log/logger.ts';
-import type { Parent } from '../../observe/observer.ts';
+import type { Parent } from '../../observe/publisher.ts';
 import type { SessionOptions } from '../options.ts';
 import { type Lineage, root } from '../sub-agents/lineage.ts';
 

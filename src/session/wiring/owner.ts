@@ -30,7 +30,7 @@ export class SessionOwner implements MachineOwner<SessionCommand, Fact> {
   delivering(delivery: Delivery): void {
     const { times, onDelivery } = this.parts;
     times.deliveredAt = delivery.at;
-    if (this.parts.observer.isReplaying) return;
+    if (this.parts.observer.isSilent) return;
     try {
       onRejection(onDelivery?.(delivery), (error) => this.userCodeFailed('onDelivery', error));
     } catch (error) {
