@@ -3,6 +3,7 @@ import type { Driver, DriverOwner, Perform } from './driver.ts';
 import { DriverCore, type Outcome } from './driver-core.ts';
 import { eventLoop } from './event-loop.ts';
 import type { Host, KeyedDelivery } from './host.ts';
+import type { ReplayDriver } from './replay-driver.ts';
 
 /** Where a driver writes down what it does. Its promises resolve when that is durable (D-3). */
 export type DriverLog = {
@@ -24,30 +25,39 @@ export type EffectPolicy = {
 };
 
 /**
+ * Whether the driver begins effects. `held`: after a replay, commands are taken in, but nothing begins yet. `suspending`:
+ * what was marked still begins.
+ */
+type Phase = 'held' | 'running' | 'suspending' | 'released';
+
+/**
  * The journaled driver: like the memory driver, but each delivery is durable before it is delivered, and each effect is
- * marked before it begins. It can replay what was written down, go on from there, and let go of the session.
+ * marked before it begins. It can let go of the session.
  */
 export class JournaledDriver implements Driver {
   private readonly log: DriverLog;
   private readonly policy: EffectPolicy;
   private attached: DriverCore<SessionCommand> | null = null;
   /** The steps of the actor tree that are still to be taken: its start, and deliveries. */
-  private steps: (() => void)[] = [];
+  private readonly steps: (() => void)[] = [];
   private queue: Delivery[] = [];
   /** When each effect that has not ended was first marked, in epoch ms. */
-  private readonly begunAt = new Map<string, number>();
+  private readonly begunAt: Map<string, number>;
   /** The effects that had begun in an earlier life. */
-  private readonly begunBefore = new Set<string>();
-  /** `caughtUp`: a replay has ended, and commands are taken in, but nothing begins yet. */
-  private phase: 'replaying' | 'caughtUp' | 'running' | 'suspending' | 'released';
+  private readonly begunBefore: ReadonlySet<string>;
+  private phase: Phase;
   private working = false;
   private last: Promise<void> = Promise.resolve();
   private onIdle: (() => void) | null = null;
 
-  constructor(log: DriverLog, policy: EffectPolicy, isReplay: boolean) {
+  /** `replay` is what a resumed session was replayed by: this goes on from there, once `goOn` is called. */
+  constructor(log: DriverLog, policy: EffectPolicy, replay: ReplayDriver | null = null) {
     this.log = log;
     this.policy = policy;
-    this.phase = isReplay ? 'replaying' : 'running';
+    this.phase = replay === null ? 'running' : 'held';
+    this.begunAt = replay?.begunAt ?? new Map();
+    this.begunBefore = new Set(this.begunAt.keys());
+    this.attached = replay?.core ?? null;
   }
 
   attach(host: Host, perform: Perform, owner: DriverOwner): this {
@@ -56,64 +66,19 @@ export class JournaledDriver implements Driver {
   }
 
   start(startTree: () => void): void {
-    const step = () => {
+    this.steps.push(() => {
       startTree();
       this.core.drain();
-    };
-    this.steps.push(step);
+    });
     this.work(() => this.log.start());
   }
 
   command(event: SessionCommand): void {
-    // A replay has its commands from the journal.
-    if (this.phase === 'replaying') return;
     this.enqueue({ at: this.core.owner.now(), event });
   }
 
   answer(key: string, outcome: Outcome): void {
     this.enqueue(this.core.outcomeOf(key, outcome));
-  }
-
-  /** Replay: takes up a delivery that was written down. It is delivered by the next `replayStep`. */
-  replayDelivery(delivery: Delivery): void {
-    this.steps.push(() => this.core.deliver(delivery));
-  }
-
-  replayMark(key: string, at: number): void {
-    if (!this.begunAt.has(key)) this.begunAt.set(key, at);
-    this.begunBefore.add(key);
-  }
-
-  /** Replay: takes the next step of the actor tree. Returns false if there is none. */
-  replayStep(): boolean {
-    const step = this.steps.shift();
-    step?.();
-    return step !== undefined;
-  }
-
-  /** Replay: the effects that have not ended. */
-  get pendingEffects(): readonly Effect[] {
-    return this.core.pending;
-  }
-
-  /** Replay: whether the session's tools had been opened. */
-  get needsTools(): boolean {
-    return (
-      this.core.pending.length > 0 && !this.core.pending.some(({ kind }) => kind === 'prepare' || kind === 'close')
-    );
-  }
-
-  /** Replay: the keys of the effects that had begun and are not performed again. */
-  get interrupted(): string[] {
-    return this.core.pending.flatMap((effect) =>
-      this.isMarked(effect) && this.policy.interrupted(effect) !== null ? [effect.key] : [],
-    );
-  }
-
-  /** Replay: takes the steps whose deliveries were written down, but not what followed from them. */
-  catchUp(): void {
-    for (let step = this.steps.shift(); step !== undefined; step = this.steps.shift()) this.log.applying(step);
-    this.phase = 'caughtUp';
   }
 
   /** Continues after a replay: the commands that were taken in are delivered, and what is pending begins. */
@@ -125,7 +90,7 @@ export class JournaledDriver implements Driver {
   /** Begins no further effect. Resolves when no awaited effect runs any more, and the last delivery is durable. */
   suspend(): Promise<void> {
     return new Promise((resolve) => {
-      if (this.phase === 'caughtUp') resolve();
+      if (this.phase === 'held') resolve();
       if (this.phase === 'running') this.phase = 'suspending';
       this.onIdle = resolve;
       this.work();
@@ -171,7 +136,7 @@ export class JournaledDriver implements Driver {
 
   /** Writes, then acts: deliveries first, so that a step's commands reach the effects requested in that step (D-2). */
   private work(first: (() => Promise<void>) | null = null): void {
-    if (this.working || this.phase === 'replaying' || this.phase === 'caughtUp') return;
+    if (this.working || this.phase === 'held') return;
     this.last = this.workToTheEnd(first);
   }
 

@@ -119,7 +119,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   goOn(): void {
-    this.wired.journaled?.goOn();
+    this.wired.resumed?.goOn();
     this.wired.machine.listen();
   }
 

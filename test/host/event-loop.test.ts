@@ -220,7 +220,7 @@ describe('D-2: the event loop is shared', () => {
       begun.push(key);
       return {};
     };
-    const driver = new JournaledDriver(log, policy, false).attach(host, perform, owner);
+    const driver = new JournaledDriver(log, policy).attach(host, perform, owner);
     driver.start(() => host.request({ kind: 'close', key: 'close', request: {} }, { send: () => {} }));
     for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
     expect(begun).toEqual([]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type DriverLog, JournaledDriver } from '../../src/host/journaled.ts';
-import { command, driving, effect, outcome, quiet, settled } from '../support/driving.ts';
+import { command, driving, effect, outcome, quiet, resuming, settled } from '../support/driving.ts';
 
 describe('D-3: the journaled driver writes before it acts', () => {
   it('marks an effect before it begins, and delivers a result once it is durable', async () => {
@@ -76,29 +76,29 @@ describe('D-3: the journaled driver writes before it acts', () => {
 
   it('refuses a command before it is attached to a host', () => {
     const log = { start: () => Promise.resolve() } as DriverLog;
-    const driver = new JournaledDriver(log, { interrupted: () => null, isAwaited: () => true }, false);
+    const driver = new JournaledDriver(log, { interrupted: () => null, isAwaited: () => true });
     expect(() => driver.command(command('stop'))).toThrow('the driver is not attached to a host');
   });
 });
 
 describe('D-4: the journaled driver replays and continues', () => {
   it('takes no command and begins nothing while it replays; then what was marked continues from its first mark', async () => {
-    const { driver, request, since, onCommand } = driving({ isReplay: true, interrupted: ['tool'] });
+    const { driver, request, since, onCommand } = resuming({ interrupted: ['tool'] });
     onCommand({ go: [effect('again'), effect('tool'), effect('new')] });
     driver.start(() => request(effect('first')));
     driver.command(command('ignored'));
-    expect(driver.replayStep()).toBe(true);
-    driver.replayMark('first', 3);
-    driver.replayMark('first', 5);
-    driver.replayDelivery(settled('first'));
-    driver.replayDelivery({ at: 4, event: command('go') });
-    expect(driver.replayStep()).toBe(true);
-    expect(driver.replayStep()).toBe(true);
-    expect(driver.replayStep()).toBe(false);
-    driver.replayMark('again', 5);
-    driver.replayMark('again', 8);
-    driver.replayMark('tool', 6);
-    expect(driver.pendingEffects.map(({ key }) => key)).toEqual(['again', 'tool', 'new']);
+    expect(driver.replay.step()).toBe(true);
+    driver.replay.mark('first', 3);
+    driver.replay.mark('first', 5);
+    driver.replay.deliver(settled('first'));
+    driver.replay.deliver({ at: 4, event: command('go') });
+    expect(driver.replay.step()).toBe(true);
+    expect(driver.replay.step()).toBe(true);
+    expect(driver.replay.step()).toBe(false);
+    driver.replay.mark('again', 5);
+    driver.replay.mark('again', 8);
+    driver.replay.mark('tool', 6);
+    expect(driver.replay.pending.map(({ key }) => key)).toEqual(['again', 'tool', 'new']);
     expect(driver.interrupted).toEqual(['tool']);
     expect(driver.needsTools).toBe(true);
     expect(since()).toEqual(['command go']);
@@ -116,13 +116,13 @@ describe('D-4: the journaled driver replays and continues', () => {
   });
 
   it('steps whose deliveries were written, but not what followed, are taken when it has caught up', async () => {
-    const { driver, request, since } = driving({ isReplay: true });
+    const { driver, request, since } = resuming();
     driver.start(() => request(effect('a')));
-    driver.replayStep();
-    driver.replayDelivery(settled('a'));
+    driver.replay.step();
+    driver.replay.deliver(settled('a'));
     driver.catchUp();
     expect(since()).toEqual(['step']);
-    expect(driver.pendingEffects).toEqual([]);
+    expect(driver.replay.pending).toEqual([]);
   });
 
   it.each([
@@ -132,11 +132,11 @@ describe('D-4: the journaled driver replays and continues', () => {
     [[effect('c', 'close')], false],
     [[effect('a'), effect('c', 'close')], false],
   ])('its tools are needed again, unless nothing is pending or they were not open: %j', (effects, needs) => {
-    const { driver, request } = driving({ isReplay: true });
+    const { driver, request } = resuming();
     driver.start(() => {
       for (const one of effects) request(one);
     });
-    driver.replayStep();
+    driver.replay.step();
     expect(driver.needsTools).toBe(needs);
   });
 });

@@ -1,7 +1,8 @@
 import type { Delivery, Effect } from '../../machines/index.ts';
 import type { Outcome } from '../../src/host/driver-core.ts';
 import { Host } from '../../src/host/host.ts';
-import { type DriverLog, JournaledDriver } from '../../src/host/journaled.ts';
+import { type DriverLog, type EffectPolicy, JournaledDriver } from '../../src/host/journaled.ts';
+import { ResumedDriver } from '../../src/host/resumed.ts';
 
 export const outcome = { done: true } as unknown as Outcome;
 export const effect = (key: string, kind = 'tool'): Effect => ({ kind, key, request: {} }) as unknown as Effect;
@@ -12,8 +13,18 @@ export async function quiet(): Promise<void> {
   for (let turn = 0; turn < 4; turn += 1) await new Promise(setImmediate);
 }
 
+type Driven = { interrupted?: string[]; awaited?: boolean };
+
 /** A journaled driver whose log says what it does, in order; writes can be held back. */
-export function driving({ isReplay = false, interrupted = [] as string[], awaited = true } = {}) {
+export const driving = (options?: Driven) => driven((log, policy) => new JournaledDriver(log, policy), options);
+
+/** The driver of a session that is resumed, likewise. */
+export const resuming = (options?: Driven) => driven((log, policy) => new ResumedDriver(log, policy), options);
+
+function driven<One extends JournaledDriver | ResumedDriver>(
+  make: (log: DriverLog, policy: EffectPolicy) => One,
+  { interrupted = [], awaited = true }: Driven = {},
+) {
   const told: string[] = [];
   const held: (() => void)[] = [];
   let holds = false;
@@ -43,7 +54,8 @@ export function driving({ isReplay = false, interrupted = [] as string[], awaite
   const host = new Host();
   let requests: Record<string, Effect[]> = {};
   const request = (one: Effect) => host.request(one, { send: () => {} });
-  const driver = new JournaledDriver(log, policy, isReplay).attach(
+  const driver = make(log, policy);
+  driver.attach(
     host,
     (one, { signal, since }) => {
       told.push(`begins ${one.key} ${since}`);

@@ -1,5 +1,6 @@
 import type { Effect, Failure, JsonObject, ModelOutcome, ToolOutcome } from '../../../machines/index.ts';
 import type { JournaledDriver } from '../../host/journaled.ts';
+import type { ResumedDriver } from '../../host/resumed.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import type { Observer } from '../../observe/observer.ts';
@@ -12,7 +13,9 @@ export type LifeParts = {
   observer: Observer;
   machine: { readonly hasEnded: boolean; leaveSignal(): void };
   /** Null for a session in memory. */
-  journaled: JournaledDriver | null;
+  journaled: JournaledDriver | ResumedDriver | null;
+  /** Null for a session that is not resumed. */
+  resumed: ResumedDriver | null;
   effects: {
     readonly catalog: Catalog;
     open(signal: AbortSignal): Promise<string | null>;
@@ -52,14 +55,14 @@ export class SessionLife {
   /** Ends a replay: takes the steps whose deliveries were written down, but not what followed from them. */
   catchUp(): void {
     this.parts.observer.endReplay();
-    this.parts.journaled?.catchUp();
+    this.parts.resumed?.catchUp();
   }
 
   /** The keys of the effects that had begun and are not performed again, under the path of their sub-agent. */
   get interrupted(): string[] {
-    const { log, journaled } = this.parts;
+    const { log, resumed } = this.parts;
     const path = log === null || log.scope === '' ? '' : `${log.scope}/`;
-    return (journaled?.interrupted ?? []).map((key) => path + key);
+    return (resumed?.interrupted ?? []).map((key) => path + key);
   }
 
   /** The outcome of an effect that had begun; null if it is performed again. */
@@ -74,7 +77,7 @@ export class SessionLife {
 
   /** Opens the tools again if they had been open. Returns null, or why some are missing. */
   async reopenTools(signal: AbortSignal): Promise<string | null> {
-    return this.parts.journaled?.needsTools === true ? this.openTools(signal) : null;
+    return this.parts.resumed?.needsTools === true ? this.openTools(signal) : null;
   }
 
   /** Opens the tools. Returns null, or why some are missing. */

@@ -1,4 +1,4 @@
-import type { JournaledDriver } from '../../host/journaled.ts';
+import type { ResumedDriver } from '../../host/resumed.ts';
 import type { Player } from '../../journal/replay.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';
 import type { Observer } from '../../observe/observer.ts';
@@ -9,7 +9,8 @@ export type PlayedParts = {
   observer: Observer;
   subSessions: { subAgents: SubAgents } | null;
   machine: { start(): void; readonly defect: unknown };
-  journaled: JournaledDriver | null;
+  /** Null for a session that is not resumed, which nothing plays. */
+  resumed: ResumedDriver | null;
 };
 
 /** Plays a session that goes on after its replay. */
@@ -21,13 +22,13 @@ export class ResumingPlayer implements Player {
     parts.machine.start();
   }
 
-  deliver: Player['deliver'] = (delivery) => this.parts.journaled?.replayDelivery(delivery);
+  deliver: Player['deliver'] = (delivery) => this.parts.resumed?.replay.deliver(delivery);
 
-  mark: Player['mark'] = (key, at) => this.parts.journaled?.replayMark(key, at);
+  mark: Player['mark'] = (key, at) => this.parts.resumed?.replay.mark(key, at);
 
   step: Player['step'] = () => {
-    const { identity, journaled, machine } = this.parts;
-    const facts = identity.log?.retaking(() => journaled?.replayStep() === true) ?? null;
+    const { identity, resumed, machine } = this.parts;
+    const facts = identity.log?.retaking(() => resumed?.replay.step() === true) ?? null;
     return facts === null && machine.defect === undefined ? [] : facts;
   };
 

@@ -1,7 +1,7 @@
 import type { InspectionEvent } from 'xstate';
 import type { Effect, Fact, SessionCommand, SessionOutput } from '../../../machines/index.ts';
 import { systemClock } from '../../host/clock.ts';
-import { JournaledDriver } from '../../host/journaled.ts';
+import { ReplayDriver } from '../../host/replay-driver.ts';
 import { RunningMachine } from '../../host/run-machine.ts';
 import { messageOf } from '../../input/errors.ts';
 import type { SessionHead } from '../../journal/journal.ts';
@@ -23,23 +23,11 @@ export type Follower = {
   sighting(scope: string, sighting: Sighting, at: number): void;
 };
 
-const nothing = async () => {};
-
-/** Nothing is written, and no effect begins. */
-const noLog = {
-  start: nothing,
-  begun: nothing,
-  delivered: nothing,
-  applying: (step: () => void) => step(),
-  failed: nothing,
-};
-const noPolicy = { interrupted: () => null, isAwaited: () => false };
-
 /** A recorded session, played again without its agent: the machines and the folds alone. */
 export class OfflinePlayer implements Player {
   readonly head: SessionHead;
   readonly observer: Observer;
-  private readonly driver = new JournaledDriver(noLog, noPolicy, true);
+  private readonly driver = new ReplayDriver();
   private readonly machine: RunningMachine<SessionCommand, Fact, SessionOutput>;
   private readonly follower: Follower | null;
   private readonly scope: string;
@@ -103,15 +91,15 @@ export class OfflinePlayer implements Player {
     this.machine.start();
   }
 
-  deliver: Player['deliver'] = (delivery) => this.driver.replayDelivery(delivery);
+  deliver: Player['deliver'] = (delivery) => this.driver.deliver(delivery);
 
-  mark: Player['mark'] = (key, at) => this.driver.replayMark(key, at);
+  mark: Player['mark'] = (key, at) => this.driver.mark(key, at);
 
   step(): Fact[] {
     this.facts = [];
     const { defect } = this.machine;
     // Machines that broke in the step before have ended the session.
-    if (!this.driver.replayStep() && defect !== undefined) brokenOutput(defect, this.observer, null);
+    if (!this.driver.step() && defect !== undefined) brokenOutput(defect, this.observer, null);
     return this.facts;
   }
 
@@ -126,7 +114,7 @@ export class OfflinePlayer implements Player {
 
   /** The effects that have not ended. */
   get pending(): readonly Effect[] {
-    return this.driver.pendingEffects;
+    return this.driver.pending;
   }
 
   /** The states of the actors that are active, from the session down, such as `turn-2: attempting`. */

@@ -2,6 +2,7 @@ import type { Fact, SessionCommand, SessionOutput } from '../../../machines/inde
 import type { Perform } from '../../host/driver.ts';
 import { JournaledDriver } from '../../host/journaled.ts';
 import { memoryDriver } from '../../host/memory.ts';
+import { ResumedDriver } from '../../host/resumed.ts';
 import { RunningMachine } from '../../host/run-machine.ts';
 import { messageOf } from '../../input/errors.ts';
 import { redact } from '../../secrets/redact.ts';
@@ -15,8 +16,14 @@ import { sessionActor } from './session-machine.ts';
 
 export type SessionMachine = RunningMachine<SessionCommand, Fact, SessionOutput>;
 
-/** What drives a session: its machine, and the driver that writes it down; null for a session in memory. */
-export type Driving = { machine: SessionMachine; journaled: JournaledDriver | null };
+/** What drives a session. */
+export type Driving = {
+  machine: SessionMachine;
+  /** The driver that writes it down; null for a session in memory. */
+  journaled: JournaledDriver | ResumedDriver | null;
+  /** The same driver, if the session is resumed; else null. */
+  resumed: ResumedDriver | null;
+};
 
 /** The last step of wiring a session: its machine, with the driver that performs its effects. */
 export function drive(
@@ -27,7 +34,8 @@ export function drive(
 ): Driving {
   const perform: Perform = (effect, context) => effects.perform(effect, context);
   const policy = effectPolicy(effects.catalog, () => (subAgents?.tree().length ?? 0) > 0);
-  const journaled = log === null ? null : new JournaledDriver(log, policy, observer.isSilent);
+  const resumed = log !== null && observer.isSilent ? new ResumedDriver(log, policy) : null;
+  const journaled = log === null ? null : (resumed ?? new JournaledDriver(log, policy));
   const machine: SessionMachine = new RunningMachine<SessionCommand, Fact, SessionOutput>({
     actor: sessionActor(head.input),
     perform: telemetry?.performing(perform) ?? perform,
@@ -39,7 +47,7 @@ export function drive(
     inspect: options.inspect,
     owner: new SessionOwner({ observer, secrets, times, onDelivery: options.onDelivery, subAgents }),
   });
-  return { machine, journaled };
+  return { machine, journaled, resumed };
 }
 
 /** Returns the command that aborts a session, whose reason may be anything. */

@@ -1,9 +1,8 @@
-import type { JournaledDriver } from '../../host/journaled.ts';
 import type { Observer } from '../../observe/observer.ts';
 import { SessionEffects } from '../effects/effects.ts';
 import type { SubSession } from '../sub-agents/sub-session.ts';
 import { type SubSessions, subSessionsOf } from '../sub-agents/sub-sessions.ts';
-import { drive, type SessionMachine } from './driving.ts';
+import { type Driving, drive } from './driving.ts';
 import { identityOf, type SessionIdentity, type SessionParts } from './identity.ts';
 import { observe } from './observing.ts';
 
@@ -14,10 +13,7 @@ export type Wired<Report> = {
   /** What makes its sub-agents; null for an agent without any. */
   subSessions: SubSessions | null;
   effects: SessionEffects;
-  machine: SessionMachine;
-  /** Null for a session in memory. */
-  journaled: JournaledDriver | null;
-};
+} & Driving;
 
 /** Connects the folds, the effects and the machines. `begin` starts a sub-agent's session. */
 export function wire<Report>(
