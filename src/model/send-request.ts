@@ -1,0 +1,104 @@
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { Fault, ModelRequest } from '../../machines/index.ts';
+import { withOneRequest } from '../http/bounded-fetch.ts';
+import { ownCopy } from '../platform/own-copy.ts';
+import type { OfferedTool } from '../vocabulary/offered-tool.ts';
+import { type CacheMark, carriesMark, withoutCallMark } from './cache-marks.ts';
+import { generate, stream } from './exchange.ts';
+import { classifyFault } from './faults.ts';
+import type { ModelEffectOptions } from './model-effect.ts';
+import { ReplyReader } from './reply/read-reply.ts';
+import { RequestTimers } from './request-timers.ts';
+import type { Target } from './targets.ts';
+
+/** What came of a request: the provider's name, what arrived of its reply, and why not all did; null for nothing. */
+export type Exchanged = { provider: string; reader: ReplyReader | null; fault: Fault | null };
+
+/** Sends one LLM request, without internal retries (B-2). Never rejects for a provider's fault (P-1). */
+export async function sendRequest(
+  options: ModelEffectOptions,
+  request: ModelRequest,
+  target: Target,
+  signal: AbortSignal,
+): Promise<Exchanged> {
+  const exchanged: Exchanged = { provider: '', reader: null, fault: null };
+  const timers = new RequestTimers(options, signal);
+  const asFault = (error: unknown) => classifyFault(error, options.clock.now(), options.secrets);
+  try {
+    const model = await target.model().catch((error) => {
+      exchanged.fault = asFault(error);
+      return null;
+    });
+    if (model === null) return exchanged;
+    exchanged.provider = model.provider;
+    const onPart = partReader(options, request, exchanged, timers);
+    exchanged.fault = await send(options, request, model, timers, onPart).then(
+      () => timers.expired,
+      (error) => timers.expired ?? asFault(error),
+    );
+    return exchanged;
+  } finally {
+    timers.clear();
+  }
+}
+
+/** Returns what reads each part: it cancels the request once the reply is too large. */
+function partReader(
+  options: ModelEffectOptions,
+  { turn, attempt }: ModelRequest,
+  exchanged: Exchanged,
+  timers: RequestTimers,
+): (part: LanguageModelV4StreamPart, at?: number) => void {
+  const isShown = !options.checks.replies;
+  return (part, at) => {
+    // Made when the first part arrives: a session that waits for it holds no buffers.
+    exchanged.reader ??= new ReplyReader({ turn, attempt, takenIds: options.callIds });
+    const { reader } = exchanged;
+    if (reader.size > options.replyBytes) return;
+    const delta = reader.takePart(part);
+    if (isShown && delta !== null) options.sight(delta, at);
+    if (reader.size > options.replyBytes) {
+      reader.cutOff();
+      timers.cancel();
+    }
+  };
+}
+
+async function send(
+  options: ModelEffectOptions,
+  request: ModelRequest,
+  model: LanguageModelV4,
+  timers: RequestTimers,
+  onPart: (part: LanguageModelV4StreamPart, at?: number) => void,
+): Promise<void> {
+  const exchange = options.settings().streaming === false ? generate : stream;
+  const preparing = options.prepareFiles(model, timers.signal);
+  if (preparing !== null) await timers.orAborted(preparing);
+  const offered = options.catalog.offered(request.offer);
+  const { callOptions, marks } = buildCall(options, request, model.provider, offered, timers.signal);
+  if (options.recordRequest !== null)
+    await timers.orAborted(options.recordRequest(request, model.provider, { tools: offered, marks }));
+  // A model may ignore its signal: after an abort, nothing goes out.
+  timers.signal.throwIfAborted();
+  timers.sent();
+  await withOneRequest(() => exchange(model, callOptions, timers, onPart));
+}
+
+function buildCall(
+  { settings, prompts }: ModelEffectOptions,
+  { notice, omit }: ModelRequest,
+  provider: string,
+  offered: readonly OfferedTool[],
+  abortSignal: AbortSignal,
+): { callOptions: LanguageModelV4CallOptions; marks: number } {
+  const { settings: unmarked, own } = withoutCallMark(settings());
+  const { promptCaching = 'auto', streaming: _, ...passed } = unmarked;
+  const given = Object.fromEntries(Object.entries(passed).filter(([, value]) => value !== undefined));
+  const markedTools = (mark: CacheMark) =>
+    offered.filter((tool) => tool.type === 'function' && carriesMark(tool, mark)).length;
+  const { prompt, marks } = prompts.build({ provider, notice, omit, promptCaching, ownMark: own, markedTools });
+  const tools: Partial<LanguageModelV4CallOptions> =
+    offered.length > 0 ? { tools: offered.map(ownCopy), toolChoice: { type: 'auto' } } : {};
+  // A middleware may change these: nothing of it is in another request (T-3).
+  return { callOptions: { ...ownCopy(given), ...tools, prompt, abortSignal }, marks };
+}
