@@ -56,7 +56,7 @@ const digestOf = (file: string) => createHash('sha256').update(readFileSync(file
 
 /** The rooms that guard secrets, approvals, aborts, budgets and journals: each mutant that survives there needs a test. */
 const guards =
-  /^src\/(agent\/(credential-names|redact|secrets|written-secrets)|context\/|host\/|inspect\/tape\/redacted|journal\/|model\/pricing|observe\/(log\/session-log|waiting-calls)|platform\/process-groups|restate\/|session\/|tools\/(mcp\/stdio|policies|run-tool|service\/(public-addresses|rest)|slots)|ui\/pause|workflow\/run\/spending)/;
+  /^src\/(agent\/secrets|context\/|host\/|http\/public-addresses|inspect\/tape\/redacted|journal\/|model\/pricing|observe\/(log\/session-log|waiting-calls)|platform\/node-only\/process-groups|restate\/|secrets\/|session\/|tools\/(mcp\/stdio|policies|run-tool|service\/rest|slots)|ui\/pause|workflow\/run\/spending)/;
 
 /** The folders of the tests that `vitest.mutation-src.config.ts` runs if none are named. */
 const ofAll = /^test\/(agent|host|session|simulation|journal|scenarios|tools|report|observe)\//;

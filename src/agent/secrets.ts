@@ -5,11 +5,17 @@ import { longestFirst, longSecrets } from '../secrets/spellings.ts';
 import { secretsOfTool } from '../secrets/tool-secrets.ts';
 import type { AgentDefinition } from './definition.ts';
 
-const configured = new Set<string>();
+/** Never forgotten: an inspector may show a session long after its agent is gone. */
+const ofSessions = new Set<string>();
 
-/** Returns the secrets of all agents that this process has run, for an inspector, which sees every session. */
-export function configuredSecrets(): string[] {
-  return longestFirst(configured);
+/** Notes the secrets of a session that begins in this process. */
+export function noteSecrets(secrets: readonly string[]): void {
+  for (const secret of secrets) ofSessions.add(secret);
+}
+
+/** Returns the secrets of all sessions that this process has begun, for an inspector, which sees every session. */
+export function notedSecrets(): string[] {
+  return longestFirst(ofSessions);
 }
 
 /**
@@ -27,9 +33,7 @@ export function secretsOf(definition: AgentDefinition, ofTree: readonly string[]
     const config = 'shared' in server ? server.shared : server;
     found.push(...secretsOfConfig(config));
   }
-  const all = longSecrets(found);
-  for (const secret of all) configured.add(secret);
-  return all;
+  return longSecrets(found);
 }
 
 /** Returns the key of a `provider:model` string, which its provider reads from the environment. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Agent, isAgent } from '../agent/definition.ts';
-import { configuredSecrets } from '../agent/secrets.ts';
+import { notedSecrets } from '../agent/secrets.ts';
 import { check } from '../input/check.ts';
 import { port as aPort, texts } from '../input/shapes.ts';
 import { aJournal } from '../journal/given.ts';
@@ -53,7 +53,7 @@ export async function inspector(options: InspectorOptions = {}): Promise<Inspect
   const { port, agents = [], secrets: given = [] } = options;
   const journal = new WatchedJournal(options.journal ?? new MemoryJournal({ keep: keptSessions }));
   const ofEnvironment = environmentSecrets(process.env);
-  const secrets = () => [...given, ...configuredSecrets(), ...ofEnvironment];
+  const secrets = () => [...given, ...notedSecrets(), ...ofEnvironment];
   const server = port === undefined ? null : await serveInspector(journal, { port, secrets, agents });
   let closing: Promise<void> | undefined;
   const close = async () => {

@@ -1,7 +1,7 @@
 import type { StatelyInspectionEvent } from '@statelyai/inspect';
 import type { AnyActorRef, AnyEventObject, InspectionEvent } from 'xstate';
 import { z } from 'zod';
-import { configuredSecrets } from '../agent/secrets.ts';
+import { notedSecrets } from '../agent/secrets.ts';
 import { check } from '../input/check.ts';
 import { messageOf, PawlError } from '../input/errors.ts';
 import { port as aPort, texts } from '../input/shapes.ts';
@@ -54,7 +54,7 @@ export async function statelyInspector(options: StatelyInspectorOptions = {}): P
   const isBrowser = 'document' in globalThis;
   const sender = isBrowser ? await browserSender() : await relaySender(port, origins);
   const translator = new Translator((text) => {
-    const clean = redact(text, [...secrets, ...configuredSecrets()]);
+    const clean = redact(text, [...secrets, ...notedSecrets()]);
     return clean.length > textLength ? `${clean.slice(0, textLength)}… (${clean.length} characters)` : clean;
   });
   return {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { configuredSecrets, secretsOf } from '../../src/agent/secrets.ts';
+import { notedSecrets, noteSecrets, secretsOf } from '../../src/agent/secrets.ts';
 import { type AgentDefinition, mcpPool } from '../../src/index.ts';
 import { environmentSecrets, secretsNamed } from '../../src/secrets/credentials.ts';
 import { withoutSecrets } from '../../src/secrets/redact.ts';
@@ -96,7 +96,14 @@ describe('S-5: what counts as a secret', () => {
     expect(found({ mcpServers: pool.servers })).toEqual(['maple-syrup']);
     await pool.close();
     expect(secretsOf({ name: 'a', models: [] }, ['walnut-ferry'])).toEqual(['walnut-ferry']);
-    expect(configuredSecrets()).toEqual(expect.arrayContaining(['maple-syrup', 'walnut-ferry']));
+  });
+
+  it('those of the sessions that this process began are known to its inspectors, the longest first', () => {
+    noteSecrets(['walnut-ferry', 'maple-syrup']);
+    noteSecrets(['maple-syrup', 'walnut-ferry-2']);
+    expect(notedSecrets().filter((secret) => /maple|walnut/.test(secret))).toEqual([
+      ...['walnut-ferry-2', 'walnut-ferry', 'maple-syrup'],
+    ]);
   });
 
   it.each<[string, string, boolean]>([

@@ -58,7 +58,7 @@ export const breakagesOfSrc: Breakage[] = [
   },
   {
     name: 'P-1: the timers of a request keep running',
-    file: 'src/model/request-model.ts',
+    file: 'src/model/send-request.ts',
     from: '    timers.clear();',
     to: '    void timers;',
   },

@@ -9,7 +9,8 @@ import type { Flags } from '../command-line.ts';
 import { UsageError } from '../command-line.ts';
 import { chosenModel } from '../models.ts';
 import { packageFile } from '../package-root.ts';
-import { type Beginning, runInTerminal, withBound } from '../run.ts';
+import { withBound } from '../run.ts';
+import { type Beginning, runInTerminal } from '../terminal/running.ts';
 import { demoRehearsal } from './demo-rehearsal.ts';
 
 const serverStartMs = 10_000;

@@ -1,7 +1,8 @@
 import { sqliteJournal } from '../../journal/sqlite/sqlite.ts';
 import { type Flags, UsageError } from '../command-line.ts';
 import { demoAgentName, demoSession } from '../demo/demo.ts';
-import { defaultAgentName, runAgent, runInTerminal } from '../run.ts';
+import { defaultAgentName, runAgent } from '../run.ts';
+import { runInTerminal } from '../terminal/running.ts';
 import { journalFile, sessionRow } from './journal.ts';
 
 /** `pawl resume`: resumes a session with the agent that began it. */

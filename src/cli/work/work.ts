@@ -7,8 +7,8 @@ import { runWorkflow, type WorkflowResult } from '../../workflow/run/run-workflo
 import type { Flags } from '../command-line.ts';
 import { exitCodes, UsageError } from '../command-line.ts';
 import { commandLogger } from '../log.ts';
-import { interruption } from '../run.ts';
 import { keepOpenUntilInterrupted, openInspector } from '../session-page.ts';
+import { interruption } from '../terminal/running.ts';
 import { WorkView } from '../terminal/work-view.ts';
 import { agentsOf, type Project } from './agents.ts';
 import { initWork } from './init.ts';

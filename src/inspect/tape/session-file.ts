@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { z } from 'zod';
-import { configuredSecrets } from '../../agent/secrets.ts';
+import { notedSecrets } from '../../agent/secrets.ts';
 import { check } from '../../input/check.ts';
 import { texts } from '../../input/shapes.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
@@ -51,7 +51,7 @@ const start = `(async () => {
 export function sessionFile(entries: readonly JournalEntry[], options: SessionFileOptions = {}): string {
   const { secrets = [], step } = check(optionsSchema, options, 'options', 'invalid_options');
   check(entriesSchema, entries, 'entries', 'invalid_options');
-  const known = [...secrets, ...configuredSecrets(), ...environmentSecrets(process.env)];
+  const known = [...secrets, ...notedSecrets(), ...environmentSecrets(process.env)];
   const redactor = new Redactor(() => known);
   const clean = redactor.takeEntries(entries);
   const tape = tapeOf(clean);

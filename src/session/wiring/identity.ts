@@ -1,6 +1,6 @@
 import { contextOf } from '../../agent/context.ts';
 import type { Agent } from '../../agent/definition.ts';
-import { secretsOf } from '../../agent/secrets.ts';
+import { noteSecrets, secretsOf } from '../../agent/secrets.ts';
 import { type Clock, systemClock } from '../../host/clock.ts';
 import type { MakeDriver } from '../../host/driver.ts';
 import type { SessionHead } from '../../journal/journal.ts';
@@ -49,6 +49,8 @@ export function identityOf<Report>({
   driver,
   lineage = root,
 }: SessionParts<Report>): SessionIdentity<Report> {
+  const secrets = secretsOf(agent.definition, lineage.secrets);
+  noteSecrets(secrets);
   return {
     agent,
     options,
@@ -58,7 +60,7 @@ export function identityOf<Report>({
     ...(driver !== undefined && { driver }),
     clock: options.clock ?? systemClock,
     logger: loggerOf(options.logger),
-    secrets: secretsOf(agent.definition, lineage.secrets),
+    secrets,
     contextFor: contextsOf(agent, options.context),
   };
 }
