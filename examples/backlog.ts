@@ -15,7 +15,7 @@ await createWorkItem(backlog, {
 });
 const worker = defineAgent({
   name: 'worker',
-  models: [model(report({ status: 'success', message: 'Oiled.' }))],
+  models: [model(report({ status: 'succeeded', message: 'Oiled.' }))],
   report: { format: 'json' },
 });
 

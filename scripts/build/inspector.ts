@@ -55,7 +55,10 @@ function rules(): Record<string, string> {
   const text = readFileSync('docs/specification.md', 'utf8');
   return Object.fromEntries(
     [...text.matchAll(/^- \*\*([A-Z]-\d+)\*\* ([\s\S]*?)(?=\n- |\n\n|\n#|(?![\s\S]))/gm)].map(
-      ([, id = '', sentence = '']) => [id, sentence.replaceAll(/\s+/g, ' ')],
+      ([, id = '', sentence = '']) => [
+        id,
+        sentence.replaceAll(/\s+- \*\*[A-Z]-\d[a-z]\*\*/g, '').replaceAll(/\s+/g, ' '),
+      ],
     ),
   );
 }

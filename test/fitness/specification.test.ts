@@ -4,9 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { breakages, breakagesOfTheWhole } from '../graph/breakages.ts';
 import { breakagesOfSrc } from '../simulation/breakages.ts';
 
-const rulePattern = /\b([BTCNFSPWD])-(\d)\b/g;
+const rulePattern = /\b[BTCNFGSPWD]-\d[a-z]?\b/g;
 const specification = readFileSync('docs/specification.md', 'utf8');
-const rules = new Set([...specification.matchAll(/^- \*\*([A-Z]-\d)\*\* /gm)].map(([, id = '']) => id));
+const defined = [...specification.matchAll(/^(?: {2})?- \*\*([A-Z]-\d[a-z]?)\*\* ((?:.|\n(?! *- |\n))*)/gm)].map(
+  ([, id = '', text = '']) => ({ id, text: text.replaceAll(/\s+/g, ' ').trim() }),
+);
+const rules = new Set(defined.map(({ id }) => id));
 
 function cited(folders: readonly string[]): Set<string> {
   const ids = new Set<string>();
@@ -21,8 +24,25 @@ function cited(folders: readonly string[]): Set<string> {
 
 describe('the specification', () => {
   it('defines every rule once', () => {
-    expect(rules.size).toBe([...specification.matchAll(/^- \*\*[A-Z]-\d\*\*/gm)].length);
-    expect(rules.size).toBeGreaterThan(45);
+    expect(rules.size).toBe(specification.match(/^ *- \*\*/gm)?.length);
+    expect(rules.size).toBeGreaterThan(150);
+  });
+
+  it('gives each rule, and each letter of one, one sentence', () => {
+    const sentences = (text: string) =>
+      text
+        .replaceAll(/`[^`]*`/g, 'x')
+        .split(/[.!?](?=\s|$)/)
+        .filter((one) => one.trim() !== '');
+    expect(defined.filter(({ text }) => sentences(text).length !== 1 || !text.endsWith('.'))).toEqual([]);
+  });
+
+  it('gives the letters of a rule in order, after the sentence that leads', () => {
+    const families = Map.groupBy(defined, ({ id }) => id.slice(0, 3));
+    for (const [id, family] of families) {
+      const letters = [...'abcdefghijklmnop'].slice(0, family.length - 1).map((letter) => `${id}${letter}`);
+      expect(family.map((one) => one.id)).toEqual([id, ...letters]);
+    }
   });
 
   it('no unknown rule is cited', () => {

@@ -246,13 +246,13 @@ describe('W-1: an agent that works on an item', () => {
   it('an agent that only reports returns its report, or why there is none', async () => {
     const speak = (agent: Parameters<typeof askAgent>[0]) => askAgent(agent, 'summary', 'Say it.', sessions);
     const json = { format: 'json' as const, schema: z.object({ a: z.number() }) };
-    expect(await speak(agentOf([report({ a: 1 })], { report: json }))).toEqual({ said: { a: 1 } });
-    expect(await speak(agentOf([report('Words.')]))).toEqual({ said: 'Words.' });
+    expect(await speak(agentOf([report({ a: 1 })], { report: json }))).toEqual({ report: { a: 1 } });
+    expect(await speak(agentOf([report('Words.')]))).toEqual({ report: 'Words.' });
     expect(await speak(agentOf([{}], { limits: { maxTurns: 1, maxRetries: 1 } }))).toMatchObject({
-      lost: { verdict: 'failed' },
+      failed: { verdict: 'failed' },
     });
-    expect(await speak({ name: 'x', load: () => null as never })).toMatchObject({ lost: { verdict: 'unavailable' } });
+    expect(await speak({ name: 'x', load: () => null as never })).toMatchObject({ failed: { verdict: 'unavailable' } });
     sessions.signal = AbortSignal.abort();
-    expect(await speak(agentOf([report()]))).toMatchObject({ lost: { verdict: 'aborted' } });
+    expect(await speak(agentOf([report()]))).toMatchObject({ failed: { verdict: 'aborted' } });
   });
 });

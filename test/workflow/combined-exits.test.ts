@@ -70,7 +70,7 @@ describe('W-2 W-3: combined exits', () => {
           },
         ],
       },
-      report('All is well but the build.'),
+      report({ text: 'All is well but the build.' }),
     ]);
     const retrospective = defineAgent({
       name: 'looking-back',

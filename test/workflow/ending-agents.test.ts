@@ -211,12 +211,12 @@ describe('W-3: the findings of the retrospective', () => {
     expect(JSON.stringify(summarizer.server.requests[0]?.body)).toContain('The export fails each time.');
   });
 
-  it('a text or a function can end with the priorities', async () => {
+  it('a function can return the priorities, and the whole of a text can be an object that has them', async () => {
     const backlog = new TestBacklog();
     const first = backlog.bug(1, { blocked: true });
     const { result } = await runOver(backlog, {
       process: succeeds,
-      retrospective: () => 'All is slow.\n\n```json\n{ "priorities": { "BUG-001": "P0" } }\n```\n',
+      retrospective: () => '{ "text": "All is slow.", "priorities": [{ "id": "BUG-001", "priority": "P0" }] }',
     });
     expect(result.priorities).toEqual([{ id: 'BUG-001', from: 'P2', to: 'P0', reason: '' }]);
     expect(backlog.json(`${first}/bug_report.json`)).toMatchObject({ priority: 'P0' });

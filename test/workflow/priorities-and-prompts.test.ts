@@ -7,37 +7,17 @@ import { behind } from '../../src/workflow/run/queue.ts';
 import { TestBacklog } from '../support/backlog.ts';
 
 describe('what a retrospective found (W-3)', () => {
-  it.each([
-    [{ findings: 'a', text: 'b' }, 'a'],
-    [{ findings: ' ', text: 'b' }, 'b'],
-    [{ findings: 1, summary: 'c' }, 'c'],
-    [{ retrospective: 'd' }, 'd'],
-    [{ words: 'e' }, 'e'],
-    [{ other: 'f' }, '```json\n{\n  "other": "f"\n}\n```'],
-  ])('takes its words from %j', (said, words) => {
-    expect(findingsIn(said)).toEqual({ words, priorities: [] });
-  });
-
-  it('priorities as a list, or by id', () => {
-    const list = [{ id: 'BUG-001', priority: 'P0' }];
-    expect(findingsIn({ text: 'a', priorities: list }).priorities).toEqual(list);
-    expect(findingsIn({ text: 'a', priorities: { 'BUG-001': 'P0' } }).priorities).toEqual(list);
-    expect(findingsIn({ text: 'a', priorities: 'none' }).priorities).toEqual([]);
-  });
-
-  it('a text, whose last object may have priorities', () => {
-    const said = 'All well.\n\n{ "priorities": [{ "id": "BUG-001", "priority": "P0" }] }';
-    expect(findingsIn(said)).toEqual({ words: said, priorities: [{ id: 'BUG-001', priority: 'P0' }] });
-    expect(findingsIn('All well.')).toEqual({ words: 'All well.', priorities: [] });
-  });
-
-  it.each(['{ "priorities": [{ "id": "BUG-001"', '{ "priorities"  : ['])('%s was cut off', (said) => {
-    expect(findingsIn(said)).toEqual({ words: said, priorities: ['no JSON object at the end'] });
-  });
-
-  it('a mere mention of priorities is not a truncated list', () => {
-    expect(findingsIn('The "priorities" are right.').priorities).toEqual([]);
-  });
+  const list = [{ id: 'BUG-001', priority: 'P0' }];
+  it.each<[object | string, string, readonly unknown[]]>([
+    ['All went well.', 'All went well.', []],
+    ['The "priorities" are right.', 'The "priorities" are right.', []],
+    ['So. {"priorities":[{"id":"a"}]}', 'So. {"priorities":[{"id":"a"}]}', []],
+    [{ text: 'a' }, 'a', []],
+    [{ text: 'a', priorities: list }, 'a', list],
+    [' { "text": "a", "priorities": [1] }\n', 'a', [1]],
+    [{ text: 'a', priorities: 'P0' }, 'a', ['P0']],
+    [{ text: ' ', other: 'f' }, '```json\n{\n  "text": " ",\n  "other": "f"\n}\n```', []],
+  ])('in %j', (report, words, priorities) => expect(findingsIn(report)).toEqual({ words, priorities }));
 });
 
 describe('the priorities of a retrospective are set (W-3)', () => {
@@ -153,7 +133,9 @@ describe('the prompts of a run', () => {
   it('for the test of an item', () => {
     const { backlog, item } = backlogOfOne();
     const prompt = workPrompt(backlog.folder, backlog.folder, item, 'testing');
-    expect(prompt).toContain('\n\nTest what was done for BUG-001. Report { "status": "failed", "reason": what fails }');
+    expect(prompt).toContain(
+      '\n\nTest what was done for BUG-001. Report { "status": "succeeded", "message": what you tested } if all is well',
+    );
   });
 
   it('for the order of the items', () => {

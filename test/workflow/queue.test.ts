@@ -42,7 +42,7 @@ describe('W-1: the order of a run', () => {
     const queue = new Queue(parts as never, { of: () => folder } as unknown as RunFolder, (note) => notes.push(note));
     const ordered = async (...ids: string[]) => {
       const found = await queue.ordered(items(...ids), state);
-      return 'lost' in found ? found.lost.verdict : found.map(({ id }) => id);
+      return 'failed' in found ? found.failed.verdict : found.map(({ id }) => id);
     };
     return { ordered, notes };
   };
@@ -74,9 +74,14 @@ describe('W-1: the order of a run', () => {
     expect([await ordered('b', 'a'), notes]).toEqual([['b', 'a'], [kept + why]]);
   });
 
-  it('may stand in an object, or in the text of an agent', async () => {
+  it('is that of an object, which may be the whole of a text', async () => {
     expect(await queueOf((() => ({ order: ['a'] })) as never).ordered('b', 'a')).toEqual(['a', 'b']);
-    expect(await queueOf(agentOf([report('So: { "order": ["a", "b"] }')])).ordered('b', 'a')).toEqual(['a', 'b']);
+    expect(await queueOf(agentOf([report({ order: ['a', 'b'] })])).ordered('b', 'a')).toEqual(['a', 'b']);
+    const text = { report: { format: 'text' as const } };
+    const written = queueOf(agentOf([report('{ "order": ["a", "b"] }')], text));
+    expect(await written.ordered('b', 'a')).toEqual(['a', 'b']);
+    const prose = queueOf(agentOf([report('So: { "order": ["a", "b"] }')], text));
+    expect([await prose.ordered('b', 'a'), prose.notes.length]).toEqual([['b', 'a'], 1]);
   });
 
   it('an agent that cannot be invoked is lost; one that fails is noted', async () => {

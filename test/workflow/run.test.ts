@@ -61,7 +61,7 @@ describe('W-1: a run over a backlog', () => {
     const prompts: string[] = [];
     const model = rehearsalModel((request) => {
       prompts.push(JSON.stringify(request));
-      const content = prompts.length === 1 ? { status: 'blocked', reason: 'A licence\nis needed' } : { done: true };
+      const content = prompts.length === 1 ? { status: 'blocked', reason: 'A licence\nis needed' } : { success: true };
       return { calls: [{ name: 'final_report', input: { content } }] };
     });
     const agent = defineAgent({ name: 'worker', models: [model], report: { format: 'json' } });

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { leftOut } from '../../src/workflow/backlog/reading/fences.ts';
 import { similarity } from '../../src/workflow/backlog/similarity.ts';
 import { stopRequestIn } from '../../src/workflow/backlog/stop-marker.ts';
-import { findingsIn } from '../../src/workflow/run/ending/priorities.ts';
 import { behind } from '../../src/workflow/run/queue.ts';
 
 const request = (text: string) => stopRequestIn(text)?.request;
@@ -107,34 +106,6 @@ describe('W-2: how similar two items are', () => {
     expect(similarity(of('abc', 'x'), of('xyz', ' '))).toBe(0);
     expect(similarity(of('abc', 'one'), of('abc', 'two'))).toBe(1);
   });
-});
-
-describe('W-3: the findings of a retrospective', () => {
-  it.each<[object | string, unknown]>([
-    ['All went well.', { words: 'All went well.', priorities: [] }],
-    ['So. {"priorities":[{"id":"a"}]}', { words: 'So. {"priorities":[{"id":"a"}]}', priorities: [{ id: 'a' }] }],
-    ['So. {"priorities": [{"id"', { words: 'So. {"priorities": [{"id"', priorities: ['no JSON object at the end'] }],
-    [
-      { findings: 'Well.', priorities: { a: 'P1', b: 'P2' } },
-      {
-        words: 'Well.',
-        priorities: [
-          { id: 'a', priority: 'P1' },
-          { id: 'b', priority: 'P2' },
-        ],
-      },
-    ],
-    [
-      { findings: ' ', text: 7, summary: 'Sum.' },
-      { words: 'Sum.', priorities: [] },
-    ],
-    [
-      { retrospective: 'Retro.', priorities: 'P1' },
-      { words: 'Retro.', priorities: [] },
-    ],
-    [{ words: 'Words.' }, { words: 'Words.', priorities: [] }],
-    [{ other: 1 }, { words: '```json\n{\n  "other": 1\n}\n```', priorities: [] }],
-  ])('%j', (said, expected) => expect(findingsIn(said)).toEqual(expected));
 });
 
 it('W-1: what failed before comes behind what was not tried', () => {

@@ -14,7 +14,7 @@ import type { BacklogItem } from '../backlog/backlog.ts';
 import { RunSessionLog } from './documents/session-log.ts';
 import type { Place } from './places/places.ts';
 import type { Grant } from './spending.ts';
-import { statingVerdict, verdictIn } from './verdict.ts';
+import { schemas, stating, verdictIn } from './stated.ts';
 
 /** An agent that is loaded on demand, so that the run handles a missing agent (W-1). */
 export type NamedAgent = {
@@ -110,7 +110,7 @@ export async function workOnItem(
   if (!hasTools(ready)) sessions.warn(`The agent ${ready.name} has no tools, so it can only report.`);
   const first = (result: SessionResult) => onOutcome(sessionOutcome(result));
   const ended = await runLoggedSession(
-    statingVerdict(ready),
+    stating(ready, schemas.verdict),
     task.prompt,
     { role: task.phase, item: task.item.id },
     sessions,
@@ -214,23 +214,30 @@ async function runLoggedSession(
   }
 }
 
+/** What an agent was asked for and reported, or the outcome if it failed. */
+export type Reply = { report: object | string } | { failed: Done };
+
+/** What the agents that are asked something report, if they bring no report of their own; null for a text. */
+const asksFor = { scan: schemas.order, retrospective: schemas.findings, summary: null };
+
 /** Runs an agent in a separate session. Returns its report, or the outcome if it failed. */
 export async function askAgent(
   agent: Agent | NamedAgent,
-  role: string,
+  role: keyof typeof asksFor,
   prompt: string,
   sessions: RunSessions,
-): Promise<{ said: object | string } | { lost: Done }> {
+): Promise<Reply> {
   const ready = await resultOrAborted(sessions.signal, () => readyAgent(agent, sessions.place));
-  if (ready === wasAborted) return { lost: done(agent.name, abortedWork) };
-  if ('problem' in ready) return { lost: unreadyOutcome(ready) };
-  const ended = await runLoggedSession(ready, prompt, { role, item: null }, sessions);
-  if ('problem' in ended) return { lost: done(ready.name, ended.problem) };
+  if (ready === wasAborted) return { failed: done(agent.name, abortedWork) };
+  if ('problem' in ready) return { failed: unreadyOutcome(ready) };
+  const schema = asksFor[role];
+  const asked = schema === null ? ready : stating(ready, schema);
+  const ended = await runLoggedSession(asked, prompt, { role, item: null }, sessions);
+  if ('problem' in ended) return { failed: done(ready.name, ended.problem) };
   const { success, report } = ended.result;
-  if (!success) return { lost: sessionOutcome(ended.result) };
-  return {
-    said: typeof report.content === 'object' && report.content !== null ? report.content : String(report.content),
-  };
+  if (!success) return { failed: sessionOutcome(ended.result) };
+  const { content } = report;
+  return { report: typeof content === 'object' && content !== null ? content : String(content) };
 }
 
 function sessionOutcome(result: SessionResult): Done {
@@ -253,16 +260,16 @@ async function functionWork(run: WorkFunction, task: WorkTask): Promise<Done> {
   try {
     const result: unknown = await resultOrAborted(task.signal, () => run(task));
     if (result === wasAborted) return done(name, abortedWork);
-    const said: Partial<WorkResult> = typeof result === 'object' && result !== null ? result : {};
-    if (!results.includes(said.status)) {
+    const stated: Partial<WorkResult> = typeof result === 'object' && result !== null ? result : {};
+    if (!results.includes(stated.status)) {
       const message = `${name} must return { status: 'succeeded', 'failed', 'blocked' or 'unavailable' }; got ${shown(result)}.`;
       return done(name, { slugs: ['internal_error'], message });
     }
     return done(name, {
-      verdict: said.status ?? 'failed',
-      slugs: listOf(said.slugs).filter((slug) => slugs.includes(slug)),
-      message: String(said.message ?? ''),
-      lookedFor: listOf(said.lookedFor).map(String),
+      verdict: stated.status ?? 'failed',
+      slugs: listOf(stated.slugs).filter((slug) => slugs.includes(slug)),
+      message: String(stated.message ?? ''),
+      lookedFor: listOf(stated.lookedFor).map(String),
     });
   } catch (error) {
     return done(name, { slugs: ['internal_error'], message: messageOf(error) });

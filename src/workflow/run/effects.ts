@@ -154,9 +154,9 @@ export class RunEffects {
       // The run takes no further item, so no order is needed.
       const isOver = stops.length > 0 || spending.spent() !== null;
       const ordered = isOver ? items : await this.queue.ordered(behind(items, tries), state);
-      if (!('lost' in ordered))
+      if (!('failed' in ordered))
         return { ok: true, items: ordered.map(refOf), stops, appeared, spent: spending.spent() };
-      const { verdict, agent, slugs, message, requests, lookedFor } = ordered.lost;
+      const { verdict, agent, slugs, message, requests, lookedFor } = ordered.failed;
       if (verdict !== 'unavailable') return { ok: false, message };
       return { ok: false, unavailable: { agent, slugs, message, requests, lookedFor } };
     } catch (error) {

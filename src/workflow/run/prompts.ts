@@ -17,8 +17,8 @@ export function workPrompt(backlog: string, place: string, item: BacklogItem, ph
   const file = (name: string, from = place) => itemText(from, `${folder}/${name}`, mostOfFile) ?? '';
   const task =
     phase === 'processing'
-      ? `Do the work of ${id}. If a person has to do something first, report { "status": "blocked", "reason": what they have to do }; if it cannot be done, { "status": "failed", "reason": why }.`
-      : `Test what was done for ${id}. Report { "status": "failed", "reason": what fails } unless all is well.`;
+      ? `Do the work of ${id}. If a person has to do something first, report { "status": "blocked", "message": what they have to do }; if it cannot be done, { "status": "failed", "message": why }; if it is done, { "status": "succeeded", "message": what you did }.`
+      : `Test what was done for ${id}. Report { "status": "succeeded", "message": what you tested } if all is well, else { "status": "failed", "message": what fails }.`;
   return sections([
     [`# ${id}: ${title}`, `${task}\n\nIts folder is ${join(place, folder)}.`],
     ['## Task', file(layout.promptFile) || description],
@@ -45,7 +45,7 @@ export function endingPrompt(
 ): string {
   const task =
     role === 'retrospective'
-      ? 'Look back at this run: what went well, what failed and why, what recurs, what should be done next. If open items should have another priority (P0, P1, P2, P3), end with { "priorities": [{ "id", "priority", "reason" }] }.'
+      ? 'Look back at this run: what went well, what failed and why, what recurs, what should be done next. Report { "text": your findings }; if open items should have another priority (P0, P1, P2, P3), also "priorities": [{ "id", "priority", "reason" }].'
       : 'Summarize this run in a few sentences for the top of its report.';
   const early = state.early_exit_triggered ? ` It exited early: ${state.early_exit_reason}.` : '';
   return `${task}${early} It worked on ${counted(state.iteration_count, 'item')}.\n\n${document}\n\n${openList(open)}The state of the run:\n\n${JSON.stringify(state, null, 2)}\n`;

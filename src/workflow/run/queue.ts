@@ -1,12 +1,11 @@
 import type { RunState } from '../../../machines/index.ts';
 import { messageOf, shown } from '../../input/errors.ts';
 import type { BacklogItem } from '../backlog/backlog.ts';
-import { lastObject } from '../backlog/reading/last-object.ts';
 import { askAgent, type Done, resultOrAborted, wasAborted } from './agents.ts';
 import type { WorkflowAgents, WorkflowParts } from './parts.ts';
 import { scanPrompt } from './prompts.ts';
 import type { RunFolder } from './run-folder.ts';
-import { asObject } from './verdict.ts';
+import { statedIn } from './stated.ts';
 
 /** The order in which a run works on its items. */
 export class Queue {
@@ -30,12 +29,12 @@ export class Queue {
    * Sorts the items; if any are new to the scan agent, asks it for an order first. Returns how that failed if the agent
    * could not be invoked (W-1), or its session could not be written down.
    */
-  async ordered(items: BacklogItem[], state: RunState): Promise<BacklogItem[] | { lost: Done }> {
+  async ordered(items: BacklogItem[], state: RunState): Promise<BacklogItem[] | { failed: Done }> {
     const { scan } = this.parts.agents;
     if (scan === undefined) return items;
     if (items.some(({ id }) => !this.order.includes(id))) {
       const asked = await this.askedOrder(scan, items, state);
-      if ('lost' in asked) return asked;
+      if ('failed' in asked) return asked;
       this.order = [...asked, ...items.map(({ id }) => id).filter((id) => !asked.includes(id))];
     }
     const place = new Map(this.order.map((id, index) => [id, index]));
@@ -46,7 +45,7 @@ export class Queue {
     scan: NonNullable<WorkflowAgents['scan']>,
     items: BacklogItem[],
     state: RunState,
-  ): Promise<string[] | { lost: Done }> {
+  ): Promise<string[] | { failed: Done }> {
     const problem = (message: string) => {
       this.note(`The scan agent returned no usable order, so the default order was kept: ${message}`);
       return [];
@@ -55,17 +54,16 @@ export class Queue {
       const sessions = { ...this.parts.sessions, place: this.parts.home, folder: this.folder.of(state) };
       const reply =
         typeof scan === 'function'
-          ? { said: await resultOrAborted(sessions.signal, () => scan(items)) }
+          ? { report: await resultOrAborted(sessions.signal, () => scan(items)) }
           : await askAgent(scan, 'scan', scanPrompt(items), sessions);
-      if ('lost' in reply) {
-        const { verdict, message } = reply.lost;
+      if ('failed' in reply) {
+        const { verdict, message } = reply.failed;
         if (verdict === 'aborted') return [];
         return verdict === 'unavailable' || verdict === 'critical' ? reply : problem(message);
       }
-      const { said: answer } = reply;
+      const { report: answer } = reply;
       if (answer === wasAborted) return [];
-      const said = typeof answer === 'string' ? lastObject(answer) : asObject(answer);
-      const order: unknown = Array.isArray(answer) ? answer : said?.order;
+      const order: unknown = Array.isArray(answer) ? answer : statedIn(answer)?.order;
       if (!Array.isArray(order)) return problem(shown(order));
       const known = order.filter((id) => items.some((item) => item.id === id));
       return known.length === 0 && items.length > 0 ? problem(shown(order)) : [...new Set<string>(known)];

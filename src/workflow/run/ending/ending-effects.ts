@@ -73,9 +73,9 @@ export class EndingEffects {
       spending: spending.totals,
       words,
     });
-    const said = await this.words('retrospective', state, retrospectiveText(facts(null)), outcome);
-    if (said !== null) {
-      const { words, priorities } = findingsIn(said);
+    const findings = await this.words('retrospective', state, retrospectiveText(facts(null)), outcome);
+    if (findings !== null) {
+      const { words, priorities } = findingsIn(findings);
       this.findings = words;
       await this.prioritize(backlog, priorities, state, outcome);
     }
@@ -156,8 +156,8 @@ export class EndingEffects {
       const items = role === 'retrospective' ? readBacklog(this.parts.backlog).items : [];
       const sessions = { ...this.parts.sessions, place: this.parts.home, folder: this.folder.of(state) };
       const reply = await askAgent(agent, role, endingPrompt(role, state, document, items), sessions);
-      if ('said' in reply) return checked(reply.said);
-      const { verdict, message } = reply.lost;
+      if ('report' in reply) return checked(reply.report);
+      const { verdict, message } = reply.failed;
       const how = verdict === 'unavailable' ? 'could not be invoked' : 'failed';
       outcome.problems.push(`The ${role} agent ${how}, so the document was written without it: ${message}`);
     } catch (error) {

@@ -4,32 +4,23 @@ import { expected, messageOf } from '../../../input/errors.ts';
 import { plainId, readBacklog } from '../../backlog/backlog.ts';
 import { textToChange, writeAtomically } from '../../backlog/files.ts';
 import { whileLocked } from '../../backlog/lock.ts';
-import { lastObject } from '../../backlog/reading/last-object.ts';
 import { withPriority } from '../../backlog/reading/prompt-file.ts';
 import { updateSummary } from '../../backlog/summary-file.ts';
 import { addComment, changeReport } from '../../backlog/work-items.ts';
 import { autoCommit } from '../../git/auto-commit.ts';
-import { asObject } from '../verdict.ts';
+import { asObject, statedIn } from '../stated.ts';
 
 /** The findings of a retrospective in words, and its unchecked priorities. */
 export type Findings = { words: string; priorities: readonly unknown[] };
 
-const wordFields = ['findings', 'text', 'summary', 'retrospective', 'words'];
-
-/** Parses a retrospective: an object, or a text whose last JSON object may contain the priorities. */
-export function findingsIn(said: object | string): Findings {
-  const fields = (typeof said === 'string' ? lastObject(said) : asObject(said)) ?? {};
-  const wanted = fields.priorities;
-  const list = Array.isArray(wanted)
-    ? wanted
-    : Object.entries(asObject(wanted) ?? {}).map(([id, priority]) => ({ id, priority }));
-  if (typeof said === 'string') {
-    // The object may be truncated, or longer than the part of the text that is searched.
-    const isLost = wanted === undefined && /"priorities"\s*:/.test(said);
-    return { words: said, priorities: isLost ? ['no JSON object at the end'] : list };
-  }
-  const words = wordFields.map((name) => fields[name]).find((one) => typeof one === 'string' && one.trim() !== '');
-  return { words: typeof words === 'string' ? words : fenced(said), priorities: list };
+/** Reads a retrospective: its `text` and its `priorities`, if it is an object; a text is only words. */
+export function findingsIn(report: object | string): Findings {
+  const { text, priorities: wanted } = statedIn(report) ?? {};
+  const words = typeof text === 'string' && text.trim() !== '' ? text : null;
+  return {
+    words: words ?? (typeof report === 'string' ? report : fenced(report)),
+    priorities: Array.isArray(wanted) ? wanted : wanted === undefined ? [] : [wanted],
+  };
 }
 
 function fenced(value: object): string {
