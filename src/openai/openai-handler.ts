@@ -8,9 +8,9 @@ import { aFunction, count } from '../input/shapes.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { randomId } from '../platform/random-id.ts';
 import { decodedUri } from '../platform/text.ts';
+import { pushedEvents } from '../serve/event-stream.ts';
 import { answerFor, givenBy, isResponse, requestCopy, ServerFault } from '../serve/given.ts';
 import { jsonBody, UnusableBody } from '../serve/json-body.ts';
-import { withKeepAlive } from '../serve/kept-open.ts';
 import { type ServedSessions, ServerSessions, TooManySessions } from '../serve/sessions.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
@@ -175,38 +175,26 @@ function streamed(
   heard: ((event: SessionEvent) => void)[],
   vanish: () => void,
 ): Response {
-  const encoder = new TextEncoder();
-  let isOpen = true;
-  const body = new ReadableStream<Uint8Array>({
-    start: (controller) => {
-      const send = (text: string) => {
-        // Once the client has gone, nothing can be sent.
-        if (isOpen) controller.enqueue(encoder.encode(text));
-      };
-      const sendData = (data: object | null) => {
-        if (data !== null) send(`data: ${JSON.stringify(data)}\n\n`);
-      };
-      sendData(completion.begin());
-      let hasEnded = false;
-      heard.push((event) => {
-        if (!hasEnded) sendData(completion.piece(event));
-      });
-      const finish = (ended: SessionResult) => {
-        hasEnded = true;
-        for (const piece of ended.success ? completion.end(ended, includeUsage) : [failureBody(ended)]) sendData(piece);
-        send('data: [DONE]\n\n');
-        if (isOpen) controller.close();
-      };
-      // A session's result never rejects (F-5), so what does is a defect, which breaks the stream.
-      result.then(finish).catch((error) => controller.error(error));
-    },
-    cancel: () => {
-      isOpen = false;
-      vanish();
-    },
-  });
-  return new Response(withKeepAlive(body), {
-    headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' },
+  return pushedEvents((writer) => {
+    const send = (data: object | null) => {
+      if (data !== null) writer.send({ data });
+    };
+    let hasEnded = false;
+    writer.onClose(() => {
+      if (!hasEnded) vanish();
+    });
+    send(completion.begin());
+    heard.push((event) => {
+      if (!hasEnded) send(completion.piece(event));
+    });
+    const finish = (ended: SessionResult) => {
+      hasEnded = true;
+      for (const piece of ended.success ? completion.end(ended, includeUsage) : [failureBody(ended)]) send(piece);
+      writer.send({ raw: '[DONE]' });
+      writer.end();
+    };
+    // A session's result never rejects (F-5), so what does is a defect, which breaks the stream.
+    result.then(finish).catch(writer.fail);
   });
 }
 

@@ -3,6 +3,7 @@ import type { Agent } from '../agent/definition.ts';
 import { check } from '../input/check.ts';
 import { onNode } from '../input/on-node.ts';
 import { type CallerOptions, callerSchema, checkHttp } from '../serve/http-options.ts';
+import { openaiError } from './completion.ts';
 import { type OpenaiOptions, openaiHandler, openaiOptionsShape } from './openai-handler.ts';
 import type { ServedOpenai } from './served-openai.ts';
 
@@ -20,6 +21,12 @@ export async function serveOpenai(agents: readonly Agent[], options: ServeOpenai
   const { http = {}, ...own } = options;
   checkHttp(callerSchema(), http, 'http');
   const handler = openaiHandler(agents, own);
-  const { serveHandler } = await onNode('`serveOpenai`', () => import('./node-server.ts'));
-  return serveHandler(handler, http, own.logger);
+  const { serveRequests } = await onNode('`serveOpenai`', () => import('../serve/node-server.ts'));
+  const refused = ({ status, message }: { status: number; message: string }) => ({
+    body: JSON.stringify(openaiError(message, 'invalid_request_error', null)),
+    headers: { 'content-type': 'application/json', ...(status === 401 && { 'www-authenticate': 'Bearer' }) },
+  });
+  const server = await serveRequests(handler, { callers: http, forPages: true, logger: own.logger, refused });
+  const close = () => server.close(handler.ended);
+  return { url: `${server.origin}/v1`, closed: server.closed, close, [Symbol.asyncDispose]: close };
 }

@@ -1,7 +1,7 @@
 import { reasonOf } from '../input/errors.ts';
 
-/** The largest body, in bytes: images come in it. */
-const mostBytes = 32 * 1_024 * 1_024;
+/** The largest body by default, in bytes: images come in it. */
+const mostByDefault = 32 * 1_024 * 1_024;
 
 /** A body that cannot be used. */
 export class UnusableBody extends Error {
@@ -23,17 +23,18 @@ export async function jsonBody<Checked>(
   request: Request,
   copies: readonly Request[],
   check: () => Promise<Checked>,
+  mostBytes = mostByDefault,
 ): Promise<[body: unknown, checked: Checked]> {
   try {
     const checked = await check();
-    return [await read(request), checked];
+    return [await read(request, mostBytes), checked];
   } catch (error) {
     for (const { body } of new Set([request, ...copies])) body?.cancel().catch(() => undefined);
     throw error;
   }
 }
 
-async function read(request: Request): Promise<unknown> {
+async function read(request: Request, mostBytes: number): Promise<unknown> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   try {

@@ -1,4 +1,4 @@
-import { withKeepAlive } from '../serve/kept-open.ts';
+import { pulledEvents, type SentEvent } from '../serve/event-stream.ts';
 import {
   checkedResponse,
   checkFollowed,
@@ -17,31 +17,22 @@ export function toEventStreamResponse(
   options: Pick<UIStreamOptions, 'from'> & ResponseInit = {},
 ): Response {
   checkFollowed(session, options, 'response');
-  const { from = 0, headers, ...init } = options;
+  const { from = 0, ...init } = options;
   checkPosition(from);
   const events = session.eventsFrom(from + 1)[Symbol.asyncIterator]();
-  const encoder = new TextEncoder();
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
+  const sent: AsyncIterator<SentEvent> = {
+    next: async () => {
       const { value, done } = await events.next();
-      if (done === true) controller.close();
-      else
-        controller.enqueue(
-          encoder.encode(`id: ${value.seq}\nevent: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`),
-        );
+      return done === true
+        ? { done, value: undefined }
+        : { done: false, value: { id: value.seq, event: value.type, data: value } };
     },
-    async cancel() {
+    return: async () => {
       await events.return?.();
+      return { done: true, value: undefined };
     },
-  });
-  return checkedResponse(() => {
-    const own = new Headers(headers);
-    own.set('content-type', 'text/event-stream');
-    own.set('cache-control', 'no-cache');
-    // A proxy that buffers would hold the events back.
-    own.set('x-accel-buffering', 'no');
-    return new Response(withKeepAlive(body), { ...init, headers: own });
-  });
+  };
+  return checkedResponse(() => pulledEvents(sent, init));
 }
 
 /** Returns the position that an `EventSource` which reconnects has seen; 0 for one that connects. */

@@ -100,7 +100,7 @@ describe('S-8: the inspector refuses unauthorized requests', () => {
       expect([path, await status({ cookie: cookie.replace(/.$/, '?') })]).toEqual([path, 401]);
     }
     for (const path of ['//', '/%', `${place}/sessions/%/tape`])
-      expect([path, (await ask(address, path, { cookie })).status]).toEqual([path, path === '/%' ? 401 : 400]);
+      expect([path, (await ask(address, path, { cookie })).status]).toEqual([path, path.startsWith(place) ? 400 : 401]);
     for (const what of ['tape', 'file'])
       expect((await ask(address, `${place}/sessions/nosuch/${what}`, { cookie })).status).toBe(404);
     expect((await ask(address, '/?token=wrong')).status).toBe(401);
@@ -127,7 +127,7 @@ describe('S-8: the inspector refuses unauthorized requests', () => {
       );
       return [status, JSON.parse(text).error ?? JSON.parse(text).taken];
     };
-    expect(await command('{')).toEqual([400, expect.stringContaining('the command is not valid JSON')]);
+    expect(await command('{')).toEqual([400, expect.stringContaining('The body is not JSON')]);
     expect(await command('{"type":"dance"}')).toEqual([
       409,
       expect.stringContaining('approve, answer, steer, stop or abort'),

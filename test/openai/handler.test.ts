@@ -250,11 +250,12 @@ describe('an answer in pieces', () => {
     return pieces.map(({ choices }) => choices?.[0]?.delta?.content ?? '').filter((text) => text !== '');
   };
 
-  it('is a stream of events that no cache keeps', async () => {
+  it('is a stream of events that no cache or proxy holds', async () => {
     const response = await handlerOf([agentOf([{ text: 'So it is.' }])])(completion({ stream: true }));
     expect([...response.headers]).toEqual([
       ['cache-control', 'no-cache'],
       ['content-type', 'text/event-stream; charset=utf-8'],
+      ['x-accel-buffering', 'no'],
     ]);
     const text = await response.text();
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true);

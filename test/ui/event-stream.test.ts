@@ -38,7 +38,7 @@ describe('S-6: events over HTTP', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const answer = await fetch(url);
-    expect(answer.headers.get('content-type')).toBe('text/event-stream');
+    expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
     expect(answer.headers.get('x-own')).toBe('yes');
     const all = await eventsOf(answer.body as ReadableStream<Uint8Array>);
     const known: SessionEvent[] = [];

@@ -201,7 +201,7 @@ describe('S-6: the events of a session as server-sent events', () => {
     expect([response.status, ...response.headers]).toEqual([
       201,
       ['cache-control', 'no-cache'],
-      ['content-type', 'text/event-stream'],
+      ['content-type', 'text/event-stream; charset=utf-8'],
       ['x-accel-buffering', 'no'],
       ['x-own', '1'],
     ]);

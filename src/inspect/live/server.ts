@@ -1,11 +1,12 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { messageOf, PawlError } from '../../input/errors.ts';
 import { redact } from '../../secrets/redact.ts';
 import { writtenSecrets } from '../../secrets/spellings.ts';
-import { checkCaller, closeHttp, listening, Refusal } from '../../serve/callers.ts';
+import { Refusal } from '../../serve/callers.ts';
+import { jsonBody, UnusableBody } from '../../serve/json-body.ts';
+import { serveRequests } from '../../serve/node-server.ts';
 import { icon } from '../tape/page-file.ts';
-import { Shown, type ShownOptions, sendJson } from './shown.ts';
+import { Shown, type ShownOptions } from './shown.ts';
 import type { WatchedJournal } from './watched-journal.ts';
 
 export type InspectorServer = { readonly address: string; close(): Promise<void> };
@@ -38,42 +39,41 @@ export async function serveInspector(
   const [token, place, pass] = [secretText(), secretText(), secretText()];
   const shown = new Shown(journal, options);
   let origin = '';
-  const http = createServer((request, response) => {
-    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-    answer(request, response).catch((error) => refuse(response, error, shown.secrets()));
-  });
-  const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    checkCaller(request, {}, true);
-    const { 'sec-fetch-site': site, origin: asking } = request.headers;
-    if (asking !== undefined && asking !== origin) throw new Refusal(403, 'another origin');
-    const url = urlOf(request);
-    const given = url.searchParams.get('token');
-    if (given !== null && request.method === 'GET' && url.pathname === '/') {
-      if (!isSame(given, token)) throw new Refusal(401, 'wrong token');
+  const answer = async (request: Request): Promise<Response> => {
+    const { pathname, searchParams } = new URL(request.url);
+    const asking = request.headers.get('origin');
+    if (asking !== null && asking !== origin) throw new Refusal(403, 'another origin');
+    const given = searchParams.get('token');
+    if (given !== null && request.method === 'GET' && pathname === '/') {
+      if (!isSameToken(given, token)) throw new Refusal(401, 'wrong token');
       const cookie = `pawl=${pass}; HttpOnly; SameSite=Strict; Path=/${place}/`;
-      response.writeHead(303, { location: `/${place}/`, 'set-cookie': cookie }).end();
-      return;
+      return new Response(null, { status: 303, headers: { location: `/${place}/`, 'set-cookie': cookie } });
     }
-    if (site !== undefined && site !== 'same-origin' && site !== 'none') throw new Refusal(403, 'another site');
-    const isPlace = url.pathname.startsWith(`/${place}/`);
-    if (!isPlace || !isSame(cookieIn(request, 'pawl'), pass))
+    const site = request.headers.get('sec-fetch-site');
+    if (site !== null && site !== 'same-origin' && site !== 'none') throw new Refusal(403, 'another site');
+    const isPlace = pathname.startsWith(`/${place}/`);
+    if (!isPlace || !isSameToken(cookieIn(request, 'pawl'), pass))
       throw new Refusal(401, 'open the address that was printed');
-    const path = url.pathname.slice(place.length + 1);
-    if (path === '/') response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(page(token));
-    else if (request.method === 'POST') {
-      if (!isSame(String(request.headers['x-pawl-token'] ?? ''), token)) throw new Refusal(401, 'the token is missing');
-      await shown.command(path, await jsonOf(request), response);
-    } else if (request.method === 'GET') await shown.route(path, url.searchParams, request, response);
-    else throw new Refusal(405, 'GET, or POST of a command');
+    const path = pathname.slice(place.length + 1);
+    if (path === '/') return new Response(page(token), { headers: { 'content-type': 'text/html; charset=utf-8' } });
+    if (request.method === 'GET') return shown.route(path, searchParams, request);
+    if (request.method !== 'POST') throw new Refusal(405, 'GET, or POST of a command');
+    if (!isSameToken(request.headers.get('x-pawl-token') ?? '', token)) throw new Refusal(401, 'the token is missing');
+    const [body] = await jsonBody(request, [], async () => undefined, mostBytes);
+    return shown.command(path, body);
   };
-  ({ origin } = await listening(http, { port: options.port }));
-  return {
-    address: `${origin}/?token=${token}`,
-    close: async () => {
-      shown.close();
-      await closeHttp(http);
-    },
+  const handler = async (request: Request): Promise<Response> => {
+    const response = await answer(request).catch((error) => refused(error, shown.secrets()));
+    for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+    return response;
   };
+  const server = await serveRequests(handler, {
+    callers: { port: options.port },
+    forPages: false,
+    refused: ({ message }) => ({ body: JSON.stringify({ error: message }), headers }),
+  });
+  ({ origin } = server);
+  return { address: `${origin}/?token=${token}`, close: () => server.close(() => shown.close()) };
 }
 
 const headers = {
@@ -103,44 +103,21 @@ ${icon}
 `;
 }
 
-async function jsonOf(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request) {
-    length += chunk.length;
-    if (length > mostBytes) throw new Refusal(413, `a command has at most ${mostBytes} bytes`);
-    chunks.push(chunk);
-  }
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString());
-  } catch (error) {
-    throw new Refusal(400, `the command is not valid JSON: ${messageOf(error)}`);
-  }
-}
-
-function cookieIn({ headers: { cookie = '' } }: IncomingMessage, name: string): string {
-  const found = cookie.split('; ').find((one) => one.startsWith(`${name}=`));
+function cookieIn({ headers: fields }: Request, name: string): string {
+  const found = (fields.get('cookie') ?? '').split('; ').find((one) => one.startsWith(`${name}=`));
   return found?.slice(name.length + 1) ?? '';
 }
 
 /** Compares in a time that does not reveal where they differ. */
-function isSame(given: string, token: string): boolean {
+function isSameToken(given: string, token: string): boolean {
   const [one, other] = [Buffer.from(given), Buffer.from(token)];
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
-function refuse(response: ServerResponse, error: unknown, secrets: readonly string[]): void {
-  if (response.headersSent) {
-    response.destroy();
-    return;
-  }
-  const status = error instanceof Refusal ? error.status : error instanceof PawlError ? 409 : 500;
-  sendJson(response, status, { error: redact(messageOf(error), writtenSecrets(secrets)) });
-}
-
-function urlOf({ url = '/' }: IncomingMessage): URL {
-  if (URL.canParse(url, 'http://127.0.0.1')) return new URL(url, 'http://127.0.0.1');
-  throw new Refusal(400, 'no such address');
+function refused(error: unknown, secrets: readonly string[]): Response {
+  const known = error instanceof Refusal || error instanceof UnusableBody ? error.status : undefined;
+  const status = known ?? (error instanceof PawlError ? 409 : 500);
+  return Response.json({ error: redact(messageOf(error), writtenSecrets(secrets)) }, { status });
 }
 
 /** A text that cannot be guessed. */

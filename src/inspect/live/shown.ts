@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import type { Agent } from '../../agent/definition.ts';
 import { systemClock } from '../../host/clock.ts';
@@ -8,6 +7,7 @@ import type { JournalEntry } from '../../journal/journal.ts';
 import { redact } from '../../secrets/redact.ts';
 import { writtenSecrets } from '../../secrets/spellings.ts';
 import { Refusal } from '../../serve/callers.ts';
+import { type EventWriter, pushedEvents } from '../../serve/event-stream.ts';
 import {
   abortSession,
   answerSession,
@@ -26,9 +26,6 @@ import type { WatchedJournal } from './watched-journal.ts';
 /** How often the list of sessions is looked at for changes, in ms; and how often at all of it, in looks. */
 const lookMs = 250;
 const wholeEvery = 20;
-
-/** Bytes that may wait for a page that does not read; then it must come back for the rest. */
-const mostWaiting = 8 * 1_024 * 1_024;
 
 const commandSchema = z.discriminatedUnion(
   'type',
@@ -81,35 +78,30 @@ export class Shown {
 
   close(): void {
     for (const tape of this.tapes.values()) tape.close();
-    for (const end of this.feeds) end();
+    for (const end of [...this.feeds]) end();
     this.index.close();
   }
 
-  async route(
-    path: string,
-    search: URLSearchParams,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): Promise<void> {
+  async route(path: string, search: URLSearchParams, request: Request): Promise<Response> {
     const file = files[path];
     const { sessionId, what } = placeOf(path);
-    if (file !== undefined) response.writeHead(200, { 'content-type': file[1] }).end(pageFile(file[0]));
-    else if (path === '/sessions') await this.feed(response);
-    else if (path === '/search') sendJson(response, 200, await this.find(search));
-    else if (what === 'tape') await this.stream(sessionId, { request, search }, response);
-    else if (what === 'file') {
-      const html = sessionFile(await this.known(sessionId), { secrets: this.secrets() });
-      const disposition = `attachment; filename="session-${sessionId.replaceAll(/[^\w-]/g, '_').slice(0, 60)}.html"`;
-      response.writeHead(200, { 'content-type': 'text/html', 'content-disposition': disposition }).end(html);
-    } else throw new Refusal(404, 'nothing is here');
+    if (file !== undefined) return new Response(pageFile(file[0]), { headers: { 'content-type': file[1] } });
+    if (path === '/sessions') return this.feed();
+    if (path === '/search') return Response.json(await this.find(search));
+    if (what === 'tape') return this.stream(sessionId, request, search);
+    if (what !== 'file') throw new Refusal(404, 'nothing is here');
+    const html = sessionFile(await this.known(sessionId), { secrets: this.secrets() });
+    const disposition = `attachment; filename="session-${sessionId.replaceAll(/[^\w-]/g, '_').slice(0, 60)}.html"`;
+    return new Response(html, { headers: { 'content-type': 'text/html', 'content-disposition': disposition } });
   }
 
-  async command(path: string, given: unknown, response: ServerResponse): Promise<void> {
+  async command(path: string, given: unknown): Promise<Response> {
     const { journal, options } = this;
     const { sessionId, what } = placeOf(path);
-    if (what === 'forks') sendJson(response, 201, await forkAt(journal, options.agents, sessionId, given));
-    else if (what === 'commands') sendJson(response, 200, { taken: await postCommand(journal, sessionId, given) });
-    else throw new Refusal(404, 'nothing is here');
+    if (what === 'forks')
+      return Response.json(await forkAt(journal, options.agents, sessionId, given), { status: 201 });
+    if (what === 'commands') return Response.json({ taken: await postCommand(journal, sessionId, given) });
+    throw new Refusal(404, 'nothing is here');
   }
 
   private async known(sessionId: string): Promise<JournalEntry[]> {
@@ -134,81 +126,73 @@ export class Shown {
    * Streams a tape as server-sent events. The id of each is the number of entries that a reader then has, so that one that
    * reconnects, or comes back with `after`, continues there. If the tape cannot be shown, the stream contains the reason.
    */
-  private async stream(
-    sessionId: string,
-    { request, search }: { request: IncomingMessage; search: URLSearchParams },
-    response: ServerResponse,
-  ): Promise<void> {
+  private async stream(sessionId: string, request: Request, search: URLSearchParams): Promise<Response> {
     await this.known(sessionId);
     const known = this.tapes.get(sessionId);
     const tape =
       known === undefined || known.isOver ? new LiveTape(this.journal, sessionId, () => this.secrets()) : known;
     this.tapes.set(sessionId, tape);
-    const last = Number(request.headers['last-event-id'] ?? search.get('after') ?? 0);
+    const last = Number(request.headers.get('last-event-id') ?? search.get('after') ?? 0);
     const from = Number.isSafeInteger(last) && last > 0 ? last : 0;
-    const send = streamTo(response);
-    const reader = (piece: TapePiece) => send(piece, 'entries' in piece ? piece.after + piece.entries.length : null);
+    return pushedEvents((writer) => void this.follow(tape, sessionId, from, writer));
+  }
+
+  private async follow(tape: LiveTape, sessionId: string, from: number, writer: EventWriter): Promise<void> {
+    const reader = (piece: TapePiece) =>
+      writer.send({ ...('entries' in piece && { id: piece.after + piece.entries.length }), data: piece });
     const leave = await tape.join(reader, from).catch((error) => {
       reader({ failure: redact(messageOf(error), writtenSecrets(this.secrets())) });
-      response.end();
+      writer.end();
       return () => undefined;
     });
-    const gone = () => {
+    const end = () => writer.end();
+    this.feeds.add(end);
+    writer.onClose(() => {
+      this.feeds.delete(end);
       leave();
       if (!tape.isIdle) return;
       tape.close();
       if (this.tapes.get(sessionId) === tape) this.tapes.delete(sessionId);
-    };
-    if (response.destroyed || response.writableEnded) gone();
-    else response.once('close', gone);
+    });
   }
 
   /** Streams the rows of all sessions, then those that change. */
-  private async feed(response: ServerResponse): Promise<void> {
-    const told = new Map<string, string>();
-    const send = streamTo(response);
-    let [since, looks] = [0, 0];
-    let cancel = () => {};
-    const end = () => {
-      cancel();
-      this.feeds.delete(end);
-    };
-    this.feeds.add(end);
-    response.once('close', end);
-    const tell = async () => {
-      // Only the whole list shows expired leases and deleted sessions.
-      const isWhole = looks % wholeEvery === 0;
-      looks += 1;
-      const rows = (await this.journal.list(isWhole ? {} : { since })).map((row) => cleanRow(row, this.secrets()));
-      if (!this.feeds.has(end) || response.destroyed) return;
-      since = rows.reduce((latest, { updatedAt }) => Math.max(latest, updatedAt), since);
-      const here = new Set(rows.map(({ sessionId }) => sessionId));
-      const gone = isWhole ? [...told.keys()].filter((id) => !here.has(id)) : [];
-      const news = rows.filter((row) => told.get(row.sessionId) !== JSON.stringify(row));
-      for (const row of news) told.set(row.sessionId, JSON.stringify(row));
-      for (const id of gone) told.delete(id);
-      if (news.length + gone.length > 0 || looks === 1) send({ rows: news, gone, isWhole: looks === 1 }, null);
-      cancel = systemClock.alarm(lookMs, follow);
-    };
-    // The reader shows the failure, and reconnects by itself.
-    const failed = (error: unknown) => {
-      send({ failure: redact(messageOf(error), writtenSecrets(this.secrets())) }, null);
-      response.end();
-    };
-    const follow = () => void tell().catch(failed);
-    await tell().catch(failed);
+  private feed(): Response {
+    return pushedEvents((writer) => {
+      const told = new Map<string, string>();
+      let [since, looks] = [0, 0];
+      let cancel = () => {};
+      const end = () => writer.end();
+      this.feeds.add(end);
+      writer.onClose(() => {
+        cancel();
+        this.feeds.delete(end);
+      });
+      const tell = async () => {
+        // Only the whole list shows expired leases and deleted sessions.
+        const isWhole = looks % wholeEvery === 0;
+        looks += 1;
+        const rows = (await this.journal.list(isWhole ? {} : { since })).map((row) => cleanRow(row, this.secrets()));
+        if (!writer.isOpen) return;
+        since = rows.reduce((latest, { updatedAt }) => Math.max(latest, updatedAt), since);
+        const here = new Set(rows.map(({ sessionId }) => sessionId));
+        const gone = isWhole ? [...told.keys()].filter((id) => !here.has(id)) : [];
+        const news = rows.filter((row) => told.get(row.sessionId) !== JSON.stringify(row));
+        for (const row of news) told.set(row.sessionId, JSON.stringify(row));
+        for (const id of gone) told.delete(id);
+        if (news.length + gone.length > 0 || looks === 1)
+          writer.send({ data: { rows: news, gone, isWhole: looks === 1 } });
+        cancel = systemClock.alarm(lookMs, follow);
+      };
+      // The reader shows the failure, and reconnects by itself.
+      const failed = (error: unknown) => {
+        writer.send({ data: { failure: redact(messageOf(error), writtenSecrets(this.secrets())) } });
+        writer.end();
+      };
+      const follow = () => void tell().catch(failed);
+      follow();
+    });
   }
-}
-
-/** Begins a stream of server-sent events. A reader that falls behind is disconnected, and reconnects. */
-function streamTo(response: ServerResponse): (value: unknown, id: number | null) => void {
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.write(': open\n\n');
-  return (value, id) => {
-    if (response.writableLength > mostWaiting) response.destroy();
-    else if (!response.destroyed)
-      response.write(`${id === null ? '' : `id: ${id}\n`}data: ${JSON.stringify(value)}\n\n`);
-  };
 }
 
 async function postCommand(journal: WatchedJournal, sessionId: string, given: unknown): Promise<boolean> {
@@ -234,10 +218,6 @@ async function postCommand(journal: WatchedJournal, sessionId: string, given: un
     default:
       return abortSession(journal, sessionId, 'aborted in the inspector');
   }
-}
-
-export function sendJson(response: ServerResponse, status: number, value: unknown): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
 }
 
 /** The session that a path is about, and what of it. */

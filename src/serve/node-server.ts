@@ -1,21 +1,35 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { LoggerOption } from '../observe/log/logger.ts';
-import { answered, answersPage, closeHttp, listening, Refusal } from '../serve/callers.ts';
-import type { CallerOptions } from '../serve/http-options.ts';
-import { openaiError } from './completion.ts';
-import type { OpenaiHandler } from './openai-handler.ts';
-import type { ServedOpenai } from './served-openai.ts';
+import { answered, answersPage, checkCaller, closeHttp, listening, Refusal } from './callers.ts';
+import type { CallerOptions } from './http-options.ts';
+
+export type ServeRequestsOptions = {
+  /** Where it listens, and whom it answers. */
+  callers: CallerOptions;
+  /** Whether the pages of permitted origins may read the answers (CORS). */
+  forPages: boolean;
+  logger?: LoggerOption | undefined;
+  /** Returns the answer to a caller that is refused, before anything is read. */
+  refused: (refusal: Refusal) => { body: string; headers: Record<string, string> };
+};
+
+export type ServedRequests = {
+  readonly origin: string;
+  /** Resolves when the server has closed. */
+  readonly closed: Promise<void>;
+  /** Aborts the signals of the running requests, waits for `ended` and for their answers, and closes the server. */
+  close(ended: () => unknown): Promise<void>;
+};
 
 /** The classes of the process stay as they are: an application may compare with them. */
 const ownGlobals = { overrideGlobalObjects: false };
 
-/** Serves a handler under `/v1` to the callers that may call. */
-export async function serveHandler(
-  handler: OpenaiHandler,
-  options: CallerOptions,
-  logger?: LoggerOption | undefined,
-): Promise<ServedOpenai> {
+/** Serves a handler of requests to the callers that may call. `handler` never rejects. */
+export async function serveRequests(
+  handler: (request: Request) => Promise<Response>,
+  { callers, forPages, logger, refused }: ServeRequestsOptions,
+): Promise<ServedRequests> {
   let isLoopback = true;
   const closing = new AbortController();
   const listener = getRequestListener(async (given) => {
@@ -39,30 +53,28 @@ export async function serveHandler(
   const open = new Set<ServerResponse>();
   const http = createServer((request, response) => {
     try {
-      if (answersPage(request, response, options, isLoopback)) return;
+      if (!forPages) checkCaller(request, callers, isLoopback);
+      else if (answersPage(request, response, callers, isLoopback)) return;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      const challenge = error.status === 401 ? { 'www-authenticate': 'Bearer' } : {};
+      const { body, headers } = refused(error);
       // The rest of the request is not read.
-      const fields = { 'content-type': 'application/json', connection: 'close', ...challenge };
-      response
-        .writeHead(error.status, fields)
-        .end(JSON.stringify(openaiError(error.message, 'invalid_request_error', null)));
+      response.writeHead(error.status, { ...headers, connection: 'close' }).end(body);
       return;
     }
     open.add(response);
     response.once('close', () => open.delete(response));
     void listener(request, response);
   });
-  const place = await listening(http, options, logger);
+  const place = await listening(http, callers, logger);
   isLoopback = place.isLoopback;
   const closed = new Promise<void>((resolve) => http.once('close', resolve));
-  const close = async () => {
+  const close = async (ended: () => unknown) => {
     closing.abort(new Error('the server closes'));
-    await handler.ended();
+    await ended();
     // The answers of the sessions that ended so are still on their way.
     await answered(open);
     await closeHttp(http);
   };
-  return { url: `${place.origin}/v1`, closed, close, [Symbol.asyncDispose]: close };
+  return { origin: place.origin, closed, close };
 }
