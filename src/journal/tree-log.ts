@@ -1,5 +1,6 @@
 import { systemClock } from '../host/clock.ts';
 import { messageOf, PawlError } from '../input/errors.ts';
+import { oneAtATime } from '../platform/promises.ts';
 import { randomId } from '../platform/random-id.ts';
 import { isSameList } from '../platform/text.ts';
 import { isDelta, joinedDelta, progressIn } from './entries.ts';
@@ -44,7 +45,8 @@ export class TreeLog {
   private taken: number[] = [];
   /** The ids of all messages received. They are kept, since a slow read of the inbox may return one that was taken. */
   private readonly received = new Set<number>();
-  private last: Promise<void> = Promise.resolve();
+  /** Writes come one after the other. */
+  private readonly inTurn = oneAtATime();
   private next: Promise<void> | null = null;
   private tree: TreeOwner | null = null;
   /** The row's list of waiting calls; null if it is not known. */
@@ -186,13 +188,13 @@ export class TreeLog {
   /** Writes all notes and the end of the session, and gives the session back. */
   async end(change: SessionChange): Promise<void> {
     if (this.closed) return;
-    await this.after(() => this.append(change));
+    await this.inTurn(() => this.append(change));
     await this.release();
   }
 
   /** Writes all notes. Resolves when they are durable. */
   write(): Promise<void> {
-    this.next ??= this.after(() => {
+    this.next ??= this.inTurn(() => {
       this.next = null;
       return this.append({});
     });
@@ -229,12 +231,6 @@ export class TreeLog {
   /** Gives the session back, if the journal still takes it; otherwise its lease runs out. */
   async leave(): Promise<void> {
     await giveBack(this.journal, this.session.sessionId, this.owner);
-  }
-
-  private after(task: () => Promise<void>): Promise<void> {
-    const done = this.last.then(task);
-    this.last = done.catch(() => undefined);
-    return done;
   }
 
   private async append(change: SessionChange): Promise<void> {

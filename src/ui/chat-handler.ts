@@ -7,6 +7,7 @@ import { expected, PawlError } from '../input/errors.ts';
 import { aFunction } from '../input/shapes.ts';
 import { aJournal } from '../journal/given.ts';
 import type { JournaledSession } from '../journal/journal.ts';
+import { oneAtATimePerKey } from '../platform/promises.ts';
 import { randomId } from '../platform/random-id.ts';
 import { answerFor, type Given, givenBy, isResponse, requestCopy } from '../serve/given.ts';
 import { jsonBody, UnusableBody } from '../serve/json-body.ts';
@@ -127,8 +128,8 @@ class Chats {
   private readonly ended = new Set<Session>();
   /** The calls that were decided, by the id of their session: its events may not say so yet. */
   private readonly decided = new Map<string, CallReference[]>();
-  /** The last request of each chat: they are answered one after the other. */
-  private readonly queue = new Map<string, Promise<unknown>>();
+  /** The requests of each chat are answered one after the other. */
+  private readonly inTurn = oneAtATimePerKey();
 
   constructor(agent: Agent, options: ChatOptions) {
     this.agent = agent;
@@ -277,20 +278,6 @@ class Chats {
   private async recorded(chatId: string): Promise<JournaledSession[]> {
     const rows = await this.options.journal?.list({ idPrefix: `${chatId}:`, agent: this.agent.name });
     return (rows ?? []).toSorted((one, other) => other.createdAt - one.createdAt);
-  }
-
-  private async inTurn<T>(chatId: string, task: () => Promise<T>): Promise<T> {
-    const before = this.queue.get(chatId);
-    const done = (async () => {
-      await before?.catch(() => undefined);
-      return task();
-    })();
-    this.queue.set(chatId, done);
-    try {
-      return await done;
-    } finally {
-      if (this.queue.get(chatId) === done) this.queue.delete(chatId);
-    }
   }
 }
 

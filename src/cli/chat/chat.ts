@@ -1,6 +1,7 @@
 import type { Message } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
 import type { SessionEvent } from '../../observe/events.ts';
+import { oneAtATime } from '../../platform/promises.ts';
 import { tame } from '../../platform/text.ts';
 import type { Session, SessionResult } from '../../session/session.ts';
 import { startSession } from '../../session/start-session.ts';
@@ -38,7 +39,7 @@ class Chat {
   /** What withdraws a question, by its call. */
   private readonly questions = new Map<string, AbortController>();
   /** Questions are asked one by one. */
-  private asking: Promise<void> = Promise.resolve();
+  private readonly inTurn = oneAtATime();
 
   constructor(agent: Agent, flags: Flags) {
     this.agent = agent;
@@ -95,7 +96,7 @@ class Chat {
     if (event.type === 'tool.approvalRequested') {
       const withdrawn = new AbortController();
       this.questions.set(event.callId, withdrawn);
-      this.asking = this.asking.then(() => this.decide(event, withdrawn.signal));
+      void this.inTurn(() => this.decide(event, withdrawn.signal));
     }
     // It timed out, or the session ended: no decision is needed.
     if (event.type === 'tool.answered') this.questions.get(event.callId)?.abort();

@@ -1,6 +1,7 @@
 import { systemClock } from '../../host/clock.ts';
 import { messageOf } from '../../input/errors.ts';
 import type { JournalEntry, JournaledSession } from '../../journal/journal.ts';
+import { oneAtATime } from '../../platform/promises.ts';
 import { redact } from '../../secrets/redact.ts';
 import { writtenSecrets } from '../../secrets/spellings.ts';
 import { Redactor } from '../tape/redacted.ts';
@@ -39,7 +40,8 @@ export class LiveTape {
   private readonly stopListening: () => void;
   private stopLooking = () => {};
   private stopStreaming: (() => void) | null = null;
-  private reading: Promise<void> = Promise.resolve();
+  /** Reads come one after the other. */
+  private readonly inTurn = oneAtATime();
   private row: JournaledSession | null = null;
   /** Entries from notifications, not yet in `entries`. */
   private heard: JournalEntry[] = [];
@@ -119,14 +121,10 @@ export class LiveTape {
   }
 
   private update(): Promise<void> {
-    this.reading = this.reading.then(
-      () => this.take(),
-      () => this.take(),
-    );
-    return this.reading;
+    return this.inTurn(() => this.readNew());
   }
 
-  private async take(): Promise<void> {
+  private async readNew(): Promise<void> {
     const [found] = await this.journal.list({ sessionId: this.sessionId });
     if (found === undefined) return;
     const row = cleanRow(found, this.secrets());

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { sleep, systemClock } from '../../host/clock.ts';
 import { messageOf, PawlError, reasonOf } from '../../input/errors.ts';
 import { databaseOpened } from '../../journal/open-databases.ts';
-import { oneAtATime } from '../../platform/promises.ts';
+import { oneAtATimePerKey } from '../../platform/promises.ts';
 import { readIfThere } from './files.ts';
 import { checkOwnPlaces } from './reading/links.ts';
 
@@ -62,14 +62,12 @@ const waitMs = 310_000;
 /** The longest pause between two looks, in ms. */
 const mostPauseMs = 500;
 
-/** The writers of this process, by backlog. */
-const writers = new Map<string, ReturnType<typeof oneAtATime>>();
+/** The writers of this process take turns, backlog by backlog. */
+const inTurn = oneAtATimePerKey();
 
 /** Runs `work` while nothing else writes items; waits for the writers of other processes for up to 310 s. */
 export function whileLocked<T>(backlog: string, work: () => Promise<T>): Promise<T> {
-  const own = writers.get(backlog) ?? oneAtATime();
-  writers.set(backlog, own);
-  return own(() => whileOthersWait(backlog, work));
+  return inTurn(backlog, () => whileOthersWait(backlog, work));
 }
 
 async function whileOthersWait<T>(backlog: string, work: () => Promise<T>): Promise<T> {
