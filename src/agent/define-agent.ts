@@ -155,9 +155,8 @@ function toolsOf(
   own: readonly CatalogTool[],
   format: ReportFormat,
 ): Map<string, CatalogTool> {
-  const { finish, builtIns = {}, resultStore } = definition;
-  const options = resultStore === true ? { ...builtIns, readResult: true } : builtIns;
-  const tools = [...own, ...(finish === 'text' ? [] : [finalReportTool(format)]), ...builtInsOf(options)];
+  const { finish, builtIns = {} } = definition;
+  const tools = [...own, ...(finish === 'text' ? [] : [finalReportTool(format)]), ...builtInsOf(builtIns)];
   return new Map(tools.map((tool) => [tool.name, tool]));
 }
 

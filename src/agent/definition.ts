@@ -1,7 +1,7 @@
 import type { ProviderV4 } from '@ai-sdk/provider';
 import { z } from 'zod';
 import type { HttpPolicy } from '../http/http-policy.ts';
-import { aFunction, flag, oneOf, text, texts } from '../input/shapes.ts';
+import { aFunction, oneOf, text, texts } from '../input/shapes.ts';
 import type { ModelReference, Target } from '../model/targets.ts';
 import type { Slice } from '../observe/slices.ts';
 import type { ReportFormat } from '../report/format.ts';
@@ -65,8 +65,6 @@ export const definitionSchema = z.strictObject({
   toolPolicies: z
     .array(z.custom<ToolPolicy>((value) => typeof value === 'function', { error: 'a function' }))
     .optional(),
-  /** The same as `builtIns.readResult`. */
-  resultStore: flag.optional(),
   /** The final report; default: `{ format: 'text' }`. */
   report: z.strictObject({ format: z.unknown().optional(), schema: z.unknown().optional() }).optional(),
   limits: z.custom<Partial<Limits>>().optional(),

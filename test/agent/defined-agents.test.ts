@@ -135,17 +135,6 @@ describe('B-1: a definition', () => {
     expect(define({}).definition).not.toHaveProperty('finish');
   });
 
-  it('a store of results has a tool to read them', () => {
-    const names = (over: object) => [...define({ finish: 'text', ...over }).tools.keys()];
-    expect(names({ resultStore: true })).toEqual(['read_result']);
-    expect(names({ resultStore: true, builtIns: { currentTime: true } }).toSorted()).toEqual([
-      'current_time',
-      'read_result',
-    ]);
-    expect(names({ resultStore: false })).toEqual([]);
-    expect(names({ resultStore: false, builtIns: { currentTime: true } })).toEqual(['current_time']);
-  });
-
   it('is frozen with its limits, and `isAgent` recognizes nothing else', () => {
     const agent = define({ limits: { maxTurns: 3 } });
     expect([agent, agent.definition, agent.limits].every(Object.isFrozen)).toBe(true);

@@ -23,7 +23,7 @@ describe('large results', () => {
       name: 'reader',
       models: [model],
       tools: { large: () => text },
-      resultStore: true,
+      builtIns: { readResult: true },
       limits: { toolResultBytes: 8_192, maxTurns: 40 },
     });
     const { result } = await run({ agent });
@@ -95,7 +95,12 @@ describe('large results', () => {
     const asking = { calls: [{ name: 'read_result', input: { id: 'r2_1_0' } }] };
     const { result } = await run({
       agent: defineAgent({
-        ...{ name: 'reader', tools: { large: () => long }, resultStore: true, limits: { toolResultBytes: 8_192 } },
+        ...{
+          name: 'reader',
+          tools: { large: () => long },
+          builtIns: { readResult: true },
+          limits: { toolResultBytes: 8_192 },
+        },
         models: [rehearsalModel([asking, { calls: [{ name: 'large' }] }, asking, report()])],
       }),
     });

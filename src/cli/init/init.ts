@@ -1,7 +1,6 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
-import { reasonOf } from '../../input/errors.ts';
+import { basename, resolve } from 'node:path';
 import { exitCodes, UsageError } from '../command-line.ts';
+import { writeNewFiles } from './new-files.ts';
 import { templates } from './templates.ts';
 
 /** `pawl init`: writes an agent, a tool and a test that passes, to begin with. It overwrites nothing. */
@@ -10,15 +9,7 @@ export async function initCommand(positionals: readonly string[]): Promise<numbe
   const [given = '.'] = positionals;
   const folder = resolve(given);
   const files = templates(nameOf(folder));
-  const taken = Object.keys(files).filter((file) => existsSync(join(folder, file)));
-  if (taken.length > 0)
-    throw new UsageError(`${folder} already has ${taken.join(', ')}; pawl init overwrites nothing.`);
-  try {
-    mkdirSync(folder, { recursive: true });
-    for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text, { flag: 'wx' });
-  } catch (error) {
-    throw new UsageError(`The files could not be written: ${reasonOf(error)}.`);
-  }
+  writeNewFiles('pawl init', folder, files);
   const enter =
     given === '.' ? '' : `cd ${/^[\w./-]+$/.test(given) ? given : `'${given.replaceAll("'", "'\\''")}'`} && `;
   process.stdout.write(`Wrote ${Object.keys(files).join(', ')}.
