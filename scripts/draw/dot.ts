@@ -11,20 +11,21 @@ const fills: Record<Node['kind'], [string, string]> = {
   state: ['#eef2ff', '#6366f1'],
   choice: ['#fff7ed', '#f59e0b'],
   final: ['#ecfdf5', '#10b981'],
+  badEnd: ['#fef2f2', '#dc2626'],
   elsewhere: ['#ffffff', '#94a3b8'],
 };
 
-/** Returns a machine in Graphviz's DOT language. With `taken`, arrows taken by a walk are green and the others red. */
-export function dotOf({ title, description, root, arrows }: Drawing, taken: ReadonlySet<string> | null): string {
+/** Returns a machine in Graphviz's DOT language. */
+export function dotOf({ title, description, root, arrows }: Drawing): string {
   // Transitions that stay in a state are listed inside it.
   const inside = (id: string) =>
     arrows
       .filter((arrow) => arrow.source === id && arrow.target === null)
-      .flatMap((arrow) => findable(arrow, [stayText(arrow, taken)]));
+      .flatMap((arrow) => findable(arrow, stayText(arrow)));
   const lines = [
     'digraph {',
     `graph [compound=true, rankdir=TB, nodesep=0.55, ranksep=0.75, pad=0.3, splines=spline, fontname="${font}", fontcolor="${ink}", labelloc=t, label=${label([bold(title, 20), small(wrapped(description, 90), 12)])}];`,
-    `node [fontname="${font}", fontsize=12, fontcolor="${ink}", style="rounded,filled", shape=box, penwidth=1.3, margin="0.34,0.12"];`,
+    `node [fontname="${font}", fontsize=12, fontcolor="${ink}", style="rounded,filled", shape=box, penwidth=1.3, margin="0.42,0.14"];`,
     `edge [fontname="${font}", fontsize=10, fontcolor="${ink}", arrowsize=0.7, penwidth=1.2];`,
     ...(root.initial === null
       ? []
@@ -34,7 +35,7 @@ export function dotOf({ title, description, root, arrows }: Drawing, taken: Read
         ]),
     ...wholeNote(inside(root.id)),
     ...root.children.flatMap((child) => nodeLines(child, inside)),
-    ...bundled(arrows).map((bundle) => edgeLine(bundle, root, taken)),
+    ...bundled(arrows).map((bundle) => edgeLine(bundle, root)),
     '}',
   ];
   return lines.join('\n');
@@ -45,6 +46,7 @@ type Inside = (id: string) => string[];
 const shapes: Partial<Record<Node['kind'], string>> = {
   choice: 'shape=octagon, style="filled"',
   final: 'peripheries=2',
+  badEnd: 'peripheries=2',
   elsewhere: 'shape=box, style="rounded,dashed"',
 };
 
@@ -102,14 +104,14 @@ function bundled(arrows: readonly Arrow[]): [Arrow, ...Arrow[]][] {
   return [...bundles.values()];
 }
 
-function edgeLine(bundle: [Arrow, ...Arrow[]], root: Node, taken: ReadonlySet<string> | null): string {
+function edgeLine(bundle: [Arrow, ...Arrow[]], root: Node): string {
   const [{ source, target: to }] = bundle;
-  const colors = [...new Set(bundle.map((arrow) => colorOf(arrow, taken)))];
+  const colors = [...new Set(bundle.map((arrow) => colorOf(arrow)))];
   const [first = ink, ...others] = colors;
-  const color = others.length === 0 ? first : taken === null ? mixed : notTaken;
+  const color = others.length === 0 ? first : mixed;
   const rows = bundle.flatMap((arrow, index) => [
     ...(index === 0 ? [] : [rule, gap]),
-    ...findable(arrow, edgeText(arrow, taken)),
+    ...findable(arrow, edgeText(arrow)),
   ]);
   const attributes = [
     `id="${edgeId(source, to)}"`,
@@ -126,33 +128,34 @@ function border(end: 'lhead' | 'ltail', id: string | null, root: Node): string[]
   return id !== null && isCompound(id, root) ? [`${end}="cluster_${id}"`] : [];
 }
 
-const [atOnce, broken, mixed, wasTaken, notTaken] = ['#f59e0b', '#b91c1c', '#475569', '#16a34a', '#dc2626'];
+const [atOnce, broken, mixed] = ['#f59e0b', '#b91c1c', '#475569'];
 
-/** Colors an arrow by whether a walk took it or, without walks, as immediate, a defect, or other. */
-function colorOf(arrow: Arrow, taken: ReadonlySet<string> | null): string {
-  if (taken !== null) return taken.has(arrow.name) ? wasTaken : notTaken;
+/** Colors an arrow by whether it is immediate, a defect, or other. */
+function colorOf(arrow: Arrow): string {
   return arrow.event === '' ? atOnce : arrow.event.startsWith('xstate.error') ? broken : mixed;
 }
 
-function stayText(arrow: Arrow, taken: ReadonlySet<string> | null): string {
-  const { event, guard, actions, rules } = arrow;
-  const color = taken === null ? ink : colorOf(arrow, taken);
-  const words = [
-    eventText(event),
-    guard === '' ? '' : `[${guard}]`,
-    actions.length === 0 ? '' : `/ ${actions.join(', ')}`,
-  ].filter((text) => text !== '');
-  const text = escaped(wrapped(`↺ ${words.join(' ')}`, 46)).replaceAll('\n', '<br/>');
-  const cited = rules.length === 0 ? '' : ` <font point-size="9" color="#4338ca">${rules.join(' ')}</font>`;
-  return `<font point-size="10" color="${color}">${text}</font>${cited}`;
+/** The guard of an arrow; of several for one event, they are tried in the order of their numbers. */
+function guardOf({ guard, place }: Arrow): string {
+  const text = place === 'else' ? 'else' : guard;
+  return text === '' ? '' : `${typeof place === 'number' ? `${place}. ` : ''}[${text}]`;
 }
 
-function edgeText(arrow: Arrow, taken: ReadonlySet<string> | null): string[] {
-  const { event, guard, actions, rules } = arrow;
-  const color = colorOf(arrow, taken) === mixed ? ink : colorOf(arrow, taken);
+/** Rule ids have a line of their own: a font wider than Arial would lay them over the words. */
+function stayText(arrow: Arrow): string[] {
+  const { event, actions, rules } = arrow;
+  const words = [eventText(event), guardOf(arrow), actions.length === 0 ? '' : `/ ${actions.join(', ')}`];
+  const text = wrapped(`↺ ${words.filter((word) => word !== '').join(' ')}`, 40);
+  return [small(text, 10, ink), ...(rules.length === 0 ? [] : [small(rules.join(' '), 9, '#4338ca')])];
+}
+
+function edgeText(arrow: Arrow): string[] {
+  const { event, actions, rules } = arrow;
+  const color = colorOf(arrow) === mixed ? ink : colorOf(arrow);
+  const guard = guardOf(arrow);
   return [
     ...(event === '' ? [] : [`<font color="${color}">${bold(eventText(event), 10)}</font>`]),
-    ...(guard === '' ? [] : [small(`[${guard}]`, 10, '#b45309')]),
+    ...(guard === '' ? [] : [small(guard, 10, '#b45309')]),
     ...(actions.length === 0 ? [] : [small(`/ ${actions.join('\n/ ')}`, 9)]),
     ...(rules.length === 0 ? [] : [small(rules.join(' '), 9, '#4338ca')]),
   ];

@@ -1,6 +1,7 @@
 import { Graphviz } from '@hpcc-js/wasm-graphviz';
-import { type Drawing, drawings, partsOf } from '../../test/graph/drawing.ts';
+import { drawings, partsOf } from '../../test/graph/drawing.ts';
 import { dotOf } from './dot.ts';
+import { compact, floorsPicture, nestedPicture, twoLevels } from './overviews.ts';
 import { mermaidOf, tableOf } from './text.ts';
 
 /** Returns the content of every file of `npm run draw` in `visualizations/`, by file name. */
@@ -8,20 +9,17 @@ export async function pictures(): Promise<Map<string, string>> {
   const svg = await drawer();
   const files = new Map<string, string>();
   for (const drawing of drawings()) {
-    for (const part of partsOf(drawing)) files.set(`${part.name}.svg`, svg(dotOf(part, null)));
+    for (const part of partsOf(drawing)) files.set(`${part.name}.svg`, svg(dotOf(part)));
+    if (partsOf(drawing).length > 1) files.set(`${drawing.name}.svg`, svg(twoLevels(drawing)));
     files.set(`${drawing.name}.mmd`, mermaidOf(drawing));
     files.set(`${drawing.name}.table.md`, tableOf(drawing));
     files.set(`${drawing.name}.json`, `${JSON.stringify(drawing.config, null, 2)}\n`);
   }
+  for (const drawing of drawings())
+    if (drawing.name === 'session') files.set('session-overview.svg', svg(compact(drawing)));
+  files.set('nested.svg', nestedPicture(drawings()));
+  files.set('floors.svg', floorsPicture());
   return files;
-}
-
-/** Returns the pictures of what the walks took, by file name: they take longer, so `npm run verify` draws them. */
-export async function coveragePictures(
-  taken: (machine: Drawing['name']) => ReadonlySet<string>,
-): Promise<Map<string, string>> {
-  const svg = await drawer();
-  return new Map(drawings().map((one) => [`${one.name}.coverage.svg`, svg(dotOf(one, taken(one.name)))] as const));
 }
 
 async function drawer(): Promise<(dot: string) => string> {

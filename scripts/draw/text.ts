@@ -17,7 +17,7 @@ export function mermaidOf({ title, root, arrows }: Drawing): string {
     if (node.initial !== null) lines.push(`${margin}${isWhole ? '' : '  '}[*] --> ${id(node.initial)}`);
     for (const child of node.children) visit(child, depth + 1);
     if (node.kind === 'compound') lines.push(`${margin}}`);
-    if (node.kind === 'final') lines.push(`${margin}${id(node.id)} --> [*]`);
+    if (node.kind === 'final' || node.kind === 'badEnd') lines.push(`${margin}${id(node.id)} --> [*]`);
   };
   visit(root, 0);
   for (const arrow of arrows) {
@@ -29,8 +29,8 @@ export function mermaidOf({ title, root, arrows }: Drawing): string {
   return `${lines.join('\n')}\n`;
 }
 
-function edgeText({ event, guard, rules }: Arrow): string {
-  return [eventText(event), guard === '' ? '' : `[${guard}]`, rules.join(' ')]
+function edgeText({ event, guard, rules, place }: Arrow): string {
+  return [eventText(event), place === 'else' ? '[else]' : guard === '' ? '' : `[${guard}]`, rules.join(' ')]
     .filter((text) => text !== '')
     .join(' ')
     .replaceAll(':', ' ');
@@ -51,7 +51,7 @@ export function tableOf({ title, description, root, arrows }: Drawing): string {
   };
   note(root);
   const cell = (state: Node, event: string): string => {
-    if (state.kind === 'final') return event === '' ? 'final' : 'ignored';
+    if (state.kind === 'final' || state.kind === 'badEnd') return event === '' ? 'final' : 'ignored';
     for (let at: string | undefined = state.id; at !== undefined; at = parents.get(at)) {
       const own = arrows.filter((arrow) => arrow.source === at && arrow.event === event);
       if (own.length > 0) return own.map(step).join('<br/>');

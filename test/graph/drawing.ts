@@ -15,8 +15,8 @@ import type { PicturedArrow } from '../../src/inspect/recorded/pictures.ts';
 export type Node = {
   id: string;
   key: string;
-  /** An `elsewhere` stands for what another picture shows. */
-  kind: 'root' | 'compound' | 'state' | 'choice' | 'final' | 'elsewhere';
+  /** A `badEnd` is a final state of what did not succeed; an `elsewhere` stands for what another picture shows. */
+  kind: 'root' | 'compound' | 'state' | 'choice' | 'final' | 'badEnd' | 'elsewhere';
   description: string;
   rules: string[];
   invokes: string[];
@@ -30,6 +30,8 @@ export type Node = {
 export type Arrow = PicturedArrow & {
   /** The arrow's name in the walks over all paths. */
   name: string;
+  /** Its place among the arrows of its state for one event, from 1; `else` for the last without a guard; null if alone. */
+  place: number | 'else' | null;
 };
 
 export type Drawing = {
@@ -78,9 +80,12 @@ export function drawings(): Drawing[] {
     const root = machine.root as unknown as AnyNode;
     const rules = rulesByName(name);
     const arrows: Arrow[] = [];
-    const node = read(root, true, (transition) =>
-      arrows.push({ ...arrowOf(transition, rules), machine: name, number: arrows.length }),
-    );
+    const node = read(root, true, (list) => {
+      for (const [index, transition] of list.entries()) {
+        const place = list.length === 1 ? null : transition.guard === undefined ? 'else' : index + 1;
+        arrows.push({ ...arrowOf(transition, rules), machine: name, number: arrows.length, place });
+      }
+    });
     return {
       name,
       title: machine.id,
@@ -92,10 +97,14 @@ export function drawings(): Drawing[] {
   });
 }
 
-function read(node: AnyNode, isRoot: boolean, take: (transition: AnyTransition) => void): Node {
-  for (const list of node.transitions.values()) for (const one of list) take(one);
-  for (const one of node.always ?? []) take(one);
-  const children = Object.values(node.states).map((child) => read(child, false, take));
+/** The finals of what did not succeed. */
+const badEnds = /^(?:failed|aborted|exhausted|exitedEarly)$/;
+
+/** Reads a state; `note` gets the transitions for each of its events, in the order in which they are tried. */
+function read(node: AnyNode, isRoot: boolean, note: (transitions: readonly AnyTransition[]) => void): Node {
+  for (const list of node.transitions.values()) note(list);
+  note(node.always ?? []);
+  const children = Object.values(node.states).map((child) => read(child, false, note));
   // Without an arrow that needs no guard, the machine may stay there.
   const isChoice = node.always?.some(({ guard }) => guard === undefined) ?? false;
   return {
@@ -104,7 +113,9 @@ function read(node: AnyNode, isRoot: boolean, take: (transition: AnyTransition) 
     kind: isRoot
       ? 'root'
       : node.type === 'final'
-        ? 'final'
+        ? badEnds.test(node.key)
+          ? 'badEnd'
+          : 'final'
         : children.length > 0
           ? 'compound'
           : isChoice
@@ -121,7 +132,7 @@ function read(node: AnyNode, isRoot: boolean, take: (transition: AnyTransition) 
   };
 }
 
-function arrowOf(transition: AnyTransition, rules: Map<string, string[]>): Omit<Arrow, 'machine' | 'number'> {
+function arrowOf(transition: AnyTransition, rules: Map<string, string[]>): Omit<Arrow, 'machine' | 'number' | 'place'> {
   const { source, target, eventType, guard, actions } = transition;
   const names = actions.map(actionText);
   const guardName = guard === undefined ? '' : guardText(guard);
@@ -229,6 +240,7 @@ function part(drawing: Drawing, name: keyof typeof partTitles, isHere: (id: stri
       name: '',
       machine: drawing.name,
       number: -1,
+      place: null,
     }),
   );
   const begins = root.initial !== null && isHere(root.initial);
