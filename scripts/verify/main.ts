@@ -1,10 +1,10 @@
 /**
- * `npm run verify`: runs every check on the machines and writes the results to `docs/verification.md`. Sessions are
- * simulated for `PAWL_MINUTES` (default: 10).
+ * `npm run verify`: runs every check on the machines, writes all results to `reports/verification.md`, which git ignores,
+ * and the figures to `docs/verification.md`. Sessions are simulated for `PAWL_MINUTES` (default: 10).
  */
 
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { breakagesOfTheWhole, breakEach, type Caught, failing } from '../../test/graph/breakages.ts';
 import { pathsOf, pure, takenArrows, walks } from '../../test/graph/coverage.ts';
 import { drawings } from '../../test/graph/drawing.ts';
@@ -15,9 +15,9 @@ import { exploreWhole } from '../../test/graph/product.ts';
 import { ruleTraces, slugTraces } from '../../test/graph/trace.ts';
 import { breakagesOfSrc } from '../../test/simulation/breakages.ts';
 import { type Mode, modes, shown, type Tally } from '../../test/simulation/run.ts';
-import { coveragePictures } from '../draw/pictures.ts';
 import { numberOf } from '../simulate/number-of.ts';
 import { countsOf, noticedBySimulation, simulatedFor } from '../simulate/spread.ts';
+import { figuresPage } from './figures-page.ts';
 import { checkedBySpin, claims, requireSpin } from './spin.ts';
 import { followedBySpin, shownTrace } from './spin-traces.ts';
 
@@ -30,6 +30,7 @@ const short = (paths: readonly string[]) =>
     ? `${paths.slice(0, 3).map(link).join(', ')} and ${paths.length - 3} more`
     : paths.map(link).join(', ');
 const link = (path: string) => `[${path.split('/').slice(-2).join('/')}](../${path})`;
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
 
 requireSpin();
 say('Running all tests …');
@@ -50,7 +51,7 @@ const machines = Object.entries(walks).map(([name, { walks: ways }]) => {
     states: sum(({ states }) => states.size),
     steps: sum(({ edges }) => edges.length),
     paths: sum((graph) => pathsOf(graph).length),
-    arrows: `${arrows.filter((arrow) => taken.has(arrow.name)).length} of ${arrows.length}`,
+    arrows: [arrows.filter((arrow) => taken.has(arrow.name)).length, arrows.length] as const,
   };
 });
 const simple = [1, 2, 3].map(
@@ -110,13 +111,10 @@ maxRetries 4. These hold at every step of every path walked: \`turn <= maxTurns\
 
 ${table(
   ['machine', 'inputs', 'states', 'steps', 'shortest paths walked', 'arrows taken'],
-  machines.map((one) => [one.name, one.inputs, one.states, one.steps, one.paths, one.arrows]),
+  machines.map((one) => [one.name, one.inputs, one.states, one.steps, one.paths, one.arrows.join(' of ')]),
 )}
 
 All simple paths of the session: ${simple.map(([maxTurns, count]) => `${count} with maxTurns ${maxTurns}`).join(', ')}.
-
-The pictures show the taken arrows in green: [session](../visualizations/session.coverage.svg), [turn](../visualizations/turn.coverage.svg),
-[attempt](../visualizations/attempt.coverage.svg), [tool call](../visualizations/tool-call.coverage.svg), [workflow](../visualizations/workflow.coverage.svg), [item](../visualizations/item.coverage.svg).
 
 ## All machines together
 
@@ -238,11 +236,46 @@ ${table(
   slugs.map(({ slug, madeIn, reachedBy }) => [`\`${slug}\``, short(madeIn) || '_planned_', short(reachedBy)]),
 )}
 `;
-for (const [name, picture] of await coveragePictures(takenArrows)) writeFileSync(`visualizations/${name}`, picture);
-writeFileSync('docs/verification.md', text);
-spawnSync('node_modules/.bin/biome', ['format', '--write', 'docs/verification.md'], { stdio: 'ignore' });
+mkdirSync('reports', { recursive: true });
+writeFileSync('reports/verification.md', text);
+writeFileSync(
+  'docs/verification.md',
+  figuresPage({
+    date: new Date().toISOString().slice(0, 10),
+    walks: {
+      states: sum(machines.map(({ states }) => states)),
+      steps: sum(machines.map(({ steps }) => steps)),
+      paths: sum(machines.map(({ paths }) => paths)),
+      arrows: [sum(machines.map(({ arrows }) => arrows[0])), sum(machines.map(({ arrows }) => arrows[1]))],
+      products: wholes.length,
+      productStates: sum(wholes.map(({ product }) => product.states)),
+    },
+    simulation: {
+      minutes: sum(modes.map(minutesOf)),
+      sessions: sum(tallies.map(({ tally }) => tally.sessions)),
+      steps: sum(tallies.map(({ tally }) => tally.steps)),
+      days: Math.round(sum(tallies.map(({ tally }) => tally.passedMs)) / 86_400_000),
+      troubles: troubles.length,
+      broken: unkept.length,
+    },
+    breakages: {
+      rules: [caught.filter(({ by }) => by.length > 0).length, caught.length],
+      between: [together.filter(({ by }) => by.length > 0).length, together.length],
+      ofSrc: [noticed.filter(({ by }) => by.length > 0).length, noticed.length],
+    },
+    spin: {
+      claims: [spin.claims.filter(({ holds }) => holds).length, spin.claims.length],
+      defects: [spin.noticed, spin.defects],
+      followed: [traces.traces - traces.unfollowed.length, traces.traces],
+    },
+    rules: rules.length,
+    slugs: slugs.length,
+  }),
+);
 const broken = caught.length + together.length + noticed.length;
-say(`Wrote docs/verification.md. ${broken - uncaught.length} of ${broken} breakages were noticed.`);
+say(
+  `Wrote docs/verification.md and reports/verification.md. ${broken - uncaught.length} of ${broken} breakages were noticed.`,
+);
 if (
   uncaught.length +
     unkept.length +

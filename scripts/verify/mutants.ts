@@ -1,10 +1,12 @@
 /**
- * Writes `docs/verification-mutants.md` from Stryker's reports: `node scripts/verify/mutants.ts [report.json …]`. If
+ * Reads Stryker's reports: `node scripts/verify/mutants.ts [report.json …]`. Writes the counts to
+ * `scripts/verify/mutants-of-machines.json`, and each survivor to `reports/mutants-of-machines.md`, which git ignores. If
  * several reports contain a mutant, the last one counts.
  */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { reasonFor } from './equivalents.ts';
+import { recordOfMachines } from './figures-page.ts';
 import { cell, mutatedFiles, share } from './mutation-report.ts';
 
 const given = process.argv.slice(2);
@@ -24,7 +26,7 @@ and of every arrow's effects, and the walks over all paths.
 
 | file | caught | of |  |
 | --- | --- | --- | --- |
-${rows.map(({ file, killed: own, survivors: left }) => `| [${file}](../${file}) | ${own} | ${own + left.length} | ${share(own, own + left.length)} |`).join('\n')}
+${rows.map(({ file, killed: own, survivors: left }) => `| ${file} | ${own} | ${own + left.length} | ${share(own, own + left.length)} |`).join('\n')}
 
 ## Survivors
 
@@ -32,9 +34,11 @@ ${rows.map(({ file, killed: own, survivors: left }) => `| [${file}](../${file}) 
 | --- | --- | --- | --- |
 ${survivors.map((one) => `| ${one.file.replace('machines/', '')}:${one.line} | ${cell(one.original)} | ${cell(one.replacement)} | ${reasonFor(one) ?? '**unexplained**'} |`).join('\n')}
 `;
-writeFileSync('docs/verification-mutants.md', text);
-spawnSync('node_modules/.bin/biome', ['format', '--write', 'docs/verification-mutants.md'], { stdio: 'ignore' });
+const figures = { killed, all: killed + survivors.length };
+writeFileSync(recordOfMachines, `${JSON.stringify(figures)}\n`);
+writeFileSync('reports/mutants-of-machines.md', text);
+spawnSync('node_modules/.bin/biome', ['format', '--write', recordOfMachines], { stdio: 'ignore' });
 process.stdout.write(
-  `Wrote docs/verification-mutants.md: ${share(killed, killed + survivors.length)} caught, ${unexplained.length} survivors unexplained.\n`,
+  `${share(killed, figures.all)} caught, ${unexplained.length} survivors unexplained: see reports/mutants-of-machines.md.\n`,
 );
 if (unexplained.length > 0 || killed / (killed + survivors.length) < 0.95) process.exitCode = 1;
