@@ -35,7 +35,6 @@ describe('the two rooms', () => {
       '@restatedev': /^src\/restate\//,
       '@noble': /^src\/platform\/portable-digest\.ts$/,
       'fast-check': /^src\/testing\/fast-check\.ts$/,
-      marked: /^src\/workflow\/run\/documents\/html-report\.ts$/,
       pg: /^src\/journal\/postgres\/server\.ts$/,
       xstate:
         /^src\/(host\/(run-machine|hearing)\.ts|session\/(wiring\/session-machine|options|replay\/offline-player)\.ts|inspect\/|workflow\/run\/run-workflow\.ts)/,

@@ -92,7 +92,7 @@ export class WorkView {
       ['tokens', tokensOf(result)],
       ['priorities', result.priorities.map(({ id, from, to }) => `${id} ${from} → ${to}`).join(', ')],
       ['nothing', result.iterations === 0 && status === 'completed' ? 'No item was ready to work on.' : ''],
-      ['report', `${folder}/session_report.md and .html`],
+      ['report', `${folder}/session_report.md`],
     ];
     for (const [name = '', value = ''] of rows) {
       if (value !== '') this.line(`${this.paint('dim', name.padEnd(12))}${tame(value)}`);

@@ -104,18 +104,7 @@ export class EndingEffects {
     this.folder.nameAppeared(state, outcome);
     this.report = text(said === null ? null : findingsIn(said).words);
     this.folder.write(state, 'session_report.md', this.report, outcome);
-    await this.writePage(state, outcome);
     return outcome;
-  }
-
-  /** Writes the report as an HTML page. The Markdown library is loaded only when it is needed. */
-  private async writePage(state: RunState, outcome: EndingOutcome): Promise<void> {
-    try {
-      const { htmlOf } = await import('../documents/html-report.ts');
-      this.folder.write(state, 'session_report.html', htmlOf(`Run ${state.run}`, this.report), outcome);
-    } catch (error) {
-      outcome.problems.push(`The HTML report could not be written: ${messageOf(error)}`);
-    }
   }
 
   /** Applies the priorities of the retrospective. An error is noted as a problem, and the ending continues (W-3). */
