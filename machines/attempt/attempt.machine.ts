@@ -1,18 +1,26 @@
 /**
  * The attempt machine: exactly one LLM request, and the answers to the tool calls in its reply (T-1, B-2).
- * It ignores retries, waits and other targets. Rules: reading.rules.ts, attempt.rules.ts. The turn machine starts it.
+ * It ignores retries, waits and other targets. Rules: reading.rules.ts, disposition.rules.ts, attempt.rules.ts. The turn
+ * machine starts it.
  */
 
 import { assign, emit, enqueueActions, setup } from 'xstate';
-import type { Delivered, TurnStop } from '../contract/effects.ts';
+import type { Delivered, TurnAbort, TurnStop } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { modelKey } from '../contract/keys.ts';
 import { leaves } from '../contract/leaf.ts';
 import { record } from '../contract/record.ts';
 import { toolCallMachine } from '../tool-call/tool-call.machine.ts';
-import { isPending } from '../tool-call/tool-call.rules.ts';
 import type { ToolCallOutput } from '../tool-call/tool-call.types.ts';
-import { answerOfBrokenCall, endFact, outputOf, unanswered, verdictOf, withAnswer } from './attempt.rules.ts';
+import {
+  answerOfBrokenCall,
+  endFact,
+  outputOf,
+  startedCalls,
+  unanswered,
+  verdictOf,
+  withAnswer,
+} from './attempt.rules.ts';
 import type { AttemptContext, AttemptInput, AttemptOutput, Verdict } from './attempt.types.ts';
 import { brokenReading, readDelivery, textMayReport } from './reading.rules.ts';
 
@@ -20,12 +28,13 @@ import { brokenReading, readDelivery, textMayReport } from './reading.rules.ts';
 const ofDelivery = ({ event }: { event: { output: Delivered<'model'> } }) => ({ delivered: event.output });
 const ofDefect = ({ event }: { event: { error: unknown } }) => ({ error: event.error });
 const ofStop = ({ event }: { event: TurnStop }) => ({ slug: event.slug });
+const ofCommand = <Command extends TurnStop | TurnAbort>({ event }: { event: Command }) => ({ command: event });
 const ofAnswer = ({ event }: { event: { output: ToolCallOutput } }) => ({ answer: event.output });
 const ofBroken = ({ event }: { event: { actorId: string } }) => ({ actorId: event.actorId });
 
 type AttemptEvent =
   | TurnStop
-  | { type: 'session.abort' }
+  | TurnAbort
   | { type: `xstate.done.actor.tool.${number}`; output: ToolCallOutput }
   | { type: `xstate.error.actor.tool.${number}`; actorId: string };
 
@@ -44,26 +53,19 @@ export const attemptMachine = setup({
     read: record(readDelivery),
     noteDefect: assign((_, { error }: { error: unknown }) => ({ reading: brokenReading(String(error)) })),
     noteStop: assign((_, { slug }: { slug: TurnStop['slug'] }) => ({ stopSlug: slug })),
-    startCalls: assign(({ context: { turn, attempt, reading }, spawn }) => {
-      for (const [index, { callId, name, disposition }] of (reading?.calls ?? []).entries()) {
-        if (!isPending(disposition)) continue;
-        const { kind, isClientSide } = disposition;
-        const input = { turn, attempt, index, callId, name, needsApproval: kind === 'approve', isClientSide };
-        spawn('toolCall', { id: `tool.${index}`, input });
-      }
-      return {};
+    startCalls: enqueueActions(({ context, enqueue }) => {
+      for (const input of startedCalls(context)) enqueue.spawnChild('toolCall', { id: `tool.${input.index}`, input });
     }),
     takeAnswer: assign(({ context }, { answer }: { answer: ToolCallOutput }) => withAnswer(context, answer)),
     answerBrokenCall: record(answerOfBrokenCall),
-    passOn: enqueueActions(({ context, event, enqueue }) => {
-      if (event.type !== 'turn.stop' && event.type !== 'session.abort') return;
-      for (const index of unanswered(context)) enqueue.sendTo(`tool.${index}`, event);
+    passOn: enqueueActions(({ context, enqueue }, { command }: { command: TurnStop | TurnAbort }) => {
+      for (const index of unanswered(context)) enqueue.sendTo(`tool.${index}`, command);
     }),
     announceEnd: emit(({ context }) => endFact(context)),
   },
   guards: {
     allAnswered: ({ context }) => unanswered(context).length === 0,
-    verdictIs: ({ context }, { outcome }: { outcome: Verdict['outcome'] }) => verdictOf(context).outcome === outcome,
+    verdictIs: ({ context }, { status }: Pick<Verdict, 'status'>) => verdictOf(context).status === status,
   },
 }).createMachine({
   id: 'attempt',
@@ -105,17 +107,17 @@ export const attemptMachine = setup({
       on: {
         'xstate.done.actor.tool.*': { actions: { type: 'takeAnswer', params: ofAnswer } },
         'xstate.error.actor.tool.*': { actions: { type: 'answerBrokenCall', params: ofBroken } },
-        'turn.stop': { actions: 'passOn' },
-        'session.abort': { actions: 'passOn' },
+        'turn.stop': { actions: { type: 'passOn', params: ofCommand } },
+        'session.abort': { actions: { type: 'passOn', params: ofCommand } },
       },
     },
     judging: {
       description: 'How did the attempt end?',
       meta: { rules: ['T-1', 'T-2', 'T-4'] },
       always: [
-        { guard: { type: 'verdictIs', params: { outcome: 'succeeded' } }, target: 'succeeded' },
-        { guard: { type: 'verdictIs', params: { outcome: 'finished' } }, target: 'finished' },
-        { guard: { type: 'verdictIs', params: { outcome: 'aborted' } }, target: 'aborted' },
+        { guard: { type: 'verdictIs', params: { status: 'progressed' } }, target: 'progressed' },
+        { guard: { type: 'verdictIs', params: { status: 'finished' } }, target: 'finished' },
+        { guard: { type: 'verdictIs', params: { status: 'aborted' } }, target: 'aborted' },
         { target: 'failed' },
       ],
     },
@@ -125,7 +127,7 @@ export const attemptMachine = setup({
       entry: 'announceEnd',
       type: 'final',
     },
-    succeeded: {
+    progressed: {
       description: 'The attempt made progress: a tool was executed, or one was not, for no fault of the model.',
       meta: { rules: ['T-2'] },
       entry: 'announceEnd',

@@ -5,21 +5,22 @@ import { nothingSpent, spentTogether } from '../contract/limits.ts';
 import type { Change } from '../contract/record.ts';
 import { type Slug, unionOfSlugs } from '../contract/slugs.ts';
 import { cutShort } from '../tool-call/tool-call.rules.ts';
-import type { AnswerSummary, ToolCallOutput } from '../tool-call/tool-call.types.ts';
+import type { AnswerSummary, ToolCallInput, ToolCallOutput } from '../tool-call/tool-call.types.ts';
 import type { AttemptContext, AttemptOutput, Reading, Verdict } from './attempt.types.ts';
+import { isPending } from './disposition.rules.ts';
 import { brokenReading, nameOf } from './reading.rules.ts';
 
 /**
  * Returns an attempt's verdict, from its reply and its answers only (T-4). The attempt finished if a report was
- * accepted, was aborted if an answer was, and succeeded if a complete reply is open or brought progress. Otherwise it
+ * accepted, was aborted if an answer was, and progressed if a complete reply is open or a tool ran. Otherwise it
  * failed.
  */
 export function judge(reading: Reading, answers: readonly AnswerSummary[]): Verdict {
-  if (reading.accepted !== null) return { outcome: 'finished', slugs: [] };
-  if (answers.some((answer) => answer.slug === 'aborted')) return { outcome: 'aborted', slugs: ['aborted'] };
+  if (reading.accepted !== null) return { status: 'finished', slugs: [] };
+  if (answers.some((answer) => answer.slug === 'aborted')) return { status: 'aborted', slugs: ['aborted'] };
   if (reading.complete && (reading.holds === 'open' || answers.some(isProgress)))
-    return { outcome: 'succeeded', slugs: [] };
-  return { outcome: 'failed', slugs: failureSlugs(reading, answers) };
+    return { status: 'progressed', slugs: [] };
+  return { status: 'failed', slugs: failureSlugs(reading, answers) };
 }
 
 /** Reasons why a call was not executed that are no mistake of the model (T-2). */
@@ -74,7 +75,7 @@ function contentSlugs(reading: Reading): Slug[] {
 
 /** Returns the verdict once every call is answered. */
 export function verdictOf({ reading, answers }: AttemptContext): Verdict {
-  if (reading === null) return { outcome: 'aborted', slugs: ['aborted'] };
+  if (reading === null) return { status: 'aborted', slugs: ['aborted'] };
   return judge(
     reading,
     answers.flatMap((answer) => answer ?? []),
@@ -109,18 +110,27 @@ function indexOf(actorId: string): number {
   return Number(actorId.slice('tool.'.length));
 }
 
+/** Returns the inputs of the machines of the calls that need an effect. */
+export function startedCalls({ turn, attempt, reading }: AttemptContext): ToolCallInput[] {
+  return (reading?.calls ?? []).flatMap(({ callId, name, disposition }, index) => {
+    if (!isPending(disposition)) return [];
+    const { kind, isClientSide } = disposition;
+    return [{ turn, attempt, index, callId, name, needsApproval: kind === 'approve', isClientSide }];
+  });
+}
+
 /** Returns the calls without an answer, which a stop or an abort can still reach. */
 export function unanswered({ answers }: AttemptContext): number[] {
   return answers.flatMap((answer, index) => (answer === null ? [index] : []));
 }
 
 export function outputOf(context: AttemptContext): AttemptOutput {
-  const { outcome, slugs } = verdictOf(context);
+  const { status, slugs } = verdictOf(context);
   const reading = context.reading ?? brokenReading('');
   const answers = context.answers.flatMap((answer) => answer ?? []);
   const times = [reading.at, ...answers.map((answer) => answer.at)].flatMap((at) => at ?? []);
   return {
-    status: outcome,
+    status,
     slugs,
     fault: reading.fault,
     detail: detailOf(context),
@@ -151,9 +161,9 @@ function sizedResults({ reading, answers }: AttemptContext): SizedResult[] {
 
 /** Builds the fact that an attempt ended. */
 export function endFact(context: AttemptContext): Fact {
-  const { outcome, slugs } = verdictOf(context);
+  const { status, slugs } = verdictOf(context);
   const name = nameOf(context);
-  if (outcome !== 'failed') return { type: `attempt.${outcome}`, ...name };
+  if (status !== 'failed') return { type: `attempt.${status}`, ...name };
   return { type: 'attempt.failed', ...name, slugs, detail: detailOf(context) };
 }
 

@@ -61,10 +61,10 @@ export type Reading = {
 /** `answers` are in call order; null for a call that is still unanswered. */
 export type AttemptContext = AttemptInput & { reading: Reading | null; answers: (AnswerSummary | null)[] };
 
-export type Verdict = { outcome: 'finished' | 'succeeded' | 'failed' | 'aborted'; slugs: Slug[] };
+export type Verdict = { status: 'finished' | 'progressed' | 'failed' | 'aborted'; slugs: Slug[] };
 
 export type AttemptOutput = {
-  status: Verdict['outcome'];
+  status: Verdict['status'];
   slugs: Slug[];
   fault: Fault | null;
   /** Why it failed, in one sentence, if something was thrown or went wrong; null otherwise. */
@@ -83,4 +83,20 @@ export type AttemptOutput = {
   results: SizedResult[];
   /** Excludes the attempt's own request (B-7). */
   subAgentsSpent: Spent;
+};
+
+/** The circumstances that a call's disposition depends on. */
+export type Circumstances = {
+  replyComplete: boolean;
+  replyTruncated: boolean;
+  /** The reply was cut off here, because it was too large. */
+  replyOversized: boolean;
+  /** The provider could not read a call of the reply. */
+  replyMalformed: boolean;
+  /** On the last turn only the report is permitted (B-5). */
+  permission: 'all' | 'report';
+  /** Maximum number of real tool calls in a turn. */
+  maxToolCalls: number;
+  /** Why approvals are no longer requested; null while they are. */
+  stopSlug: StopSlug | null;
 };

@@ -13,8 +13,9 @@ import {
   replyReasoning,
   replyText,
 } from '../contract/reply.ts';
-import { answerFact, disposeAll, isPending, settled, summaryOf } from '../tool-call/tool-call.rules.ts';
+import { answerFact, settled, summaryOf } from '../tool-call/tool-call.rules.ts';
 import type { AttemptContext, AttemptInput, Reading } from './attempt.types.ts';
+import { disposeAll, isPending } from './disposition.rules.ts';
 
 /** Reads a model effect's outcome and decides how to handle its calls and reports (C-5, F-2, F-4). */
 export function readOutcome({ at, chance, outcome }: Delivered<'model'>, input: AttemptInput): Reading {

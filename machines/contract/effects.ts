@@ -144,6 +144,8 @@ export type WaitRequest = { dueAt: number; kind: 'backoff' | 'deadline' };
 export type SessionStop = { type: 'session.stop' };
 /** A stop passed down to turn, attempt and tool calls. `at` (epoch ms) is set if the deadline caused it. */
 export type TurnStop = { type: 'turn.stop'; slug: StopSlug; at: number | null };
+/** An abort passed down; its reason stays with the session. */
+export type TurnAbort = { type: 'session.abort' };
 export type StopSlug = 'stopped' | 'budget_exhausted';
 export type SessionAbort = { type: 'session.abort'; reason: string };
 export type SessionSteer = { type: 'session.steer'; text: string };

@@ -30,7 +30,7 @@ export type Fact =
   | { type: 'session.failed'; turns: number; failure: Failure }
   | { type: 'session.aborted'; turns: number; failure: Failure }
   | { type: 'turn.started'; turn: number; isLastTurn: boolean }
-  | { type: 'turn.succeeded'; turn: number; attempts: number }
+  | { type: 'turn.progressed'; turn: number; attempts: number }
   | { type: 'turn.finished'; turn: number; attempts: number }
   | { type: 'turn.exhausted'; turn: number; attempts: number; slugs: Slug[] }
   | { type: 'turn.aborted'; turn: number; attempts: number }
@@ -53,7 +53,7 @@ export type Fact =
       costUsd: number | null;
     }
   | { type: 'attempt.finished'; turn: number; attempt: number; target: string }
-  | { type: 'attempt.succeeded'; turn: number; attempt: number; target: string }
+  | { type: 'attempt.progressed'; turn: number; attempt: number; target: string }
   | { type: 'attempt.failed'; turn: number; attempt: number; target: string; slugs: Slug[]; detail: string | null }
   | { type: 'attempt.aborted'; turn: number; attempt: number; target: string }
   /** The target gets no more requests in this session (P-2); `detail` says why in one sentence. */

@@ -34,7 +34,7 @@ import {
   stopping,
   turnInput,
   turnsRemain,
-  unprepared,
+  unready,
 } from './session.rules.ts';
 import type { Ending, SessionContext, SessionInput, SessionOutput } from './session.types.ts';
 
@@ -47,9 +47,14 @@ const ofText = ({ event }: { event: SessionSteer }) => ({ text: event.text });
 const ofReason = ({ event }: { event: { reason: string } }) => ({ reason: event.reason });
 
 const collapseForStop = { type: 'collapse', params: { reason: 'stop_requested', slugs: ['stopped'] } } as const;
+const stop = ['noteStop', collapseForStop] as const;
+const abortAtOnce = {
+  target: '#session.closing',
+  actions: [{ type: 'noteAbort', params: ofReason }, 'abort'],
+} as const;
 const collapseForBudget = { type: 'collapse', params: { reason: 'budget', slugs: ['budget_exhausted'] } } as const;
 
-type Prepared = { delivered: Delivered<'prepare' | 'plan'> };
+type Readiness = { delivered: Delivered<'prepare' | 'plan'> };
 type DeadlineEvent =
   | { type: 'xstate.done.actor.deadline'; output: Delivered<'wait'> }
   | { type: 'xstate.error.actor.deadline' };
@@ -63,6 +68,7 @@ export const sessionMachine = setup({
     emitted: {} as Fact,
     children: {} as { prepare: 'prepare'; deadline: 'wait'; plan: 'plan'; turn: 'turn'; close: 'close' },
     meta: {} as { rules: string[] },
+    tags: {} as 'steerable',
   },
   actors: { prepare: leaves.prepare, plan: leaves.plan, wait: leaves.wait, turn: turnMachine, close: leaves.close },
   actions: {
@@ -105,7 +111,7 @@ export const sessionMachine = setup({
     abortTurn: enqueueActions(({ enqueue }) => enqueue.sendTo('turn', { type: 'session.abort' })),
     succeed: assign({ ending: { status: 'succeeded' } }),
     failByDefect: assign((_, { error }: { error: unknown }) => ({ ending: failed('internal_error', String(error)) })),
-    failUnprepared: assign((_, { delivered }: Prepared) => ({ ending: unprepared(delivered.outcome) })),
+    failUnready: assign((_, { delivered }: Readiness) => ({ ending: unready(delivered.outcome) })),
     failOutOfTurns: assign(({ context }) => ({ ending: outOfTurns(context) })),
     failExhausted: assign(({ context }, { output }: { output: TurnOutput }) => ({
       ending: { status: 'failed' as const, failure: failureOf(context, output) },
@@ -119,7 +125,7 @@ export const sessionMachine = setup({
     stopRequested: ({ context }) => context.stopRequested,
     abortRequested: ({ context }) => context.abortReason !== null,
     plansTurns: ({ context }) => context.plansTurns,
-    isPrepared: (_, { delivered }: Prepared) => delivered.outcome.ok,
+    isReady: (_, { delivered }: Readiness) => delivered.outcome.ok,
     turnWas: (_, { output, status }: { output: TurnOutput; status: TurnOutput['status'] }) => output.status === status,
     endedAs: ({ context }, { status }: { status: Ending['status'] }) => context.ending?.status === status,
   },
@@ -141,6 +147,7 @@ export const sessionMachine = setup({
     running: {
       description: 'The session is running.',
       meta: { rules: ['B-2', 'B-4', 'D-2'] },
+      tags: 'steerable',
       initial: 'preparing',
       entry: 'watchDeadline',
       exit: 'unwatchDeadline',
@@ -149,7 +156,7 @@ export const sessionMachine = setup({
         'xstate.error.actor.deadline': {},
         'session.stop': {
           guard: not('stopRequested'),
-          actions: ['noteStop', collapseForStop],
+          actions: stop,
         },
         'collapse.requested': {
           actions: { type: 'collapse', params: ofCause },
@@ -165,20 +172,15 @@ export const sessionMachine = setup({
             input: { key: prepareKey, request: {} },
             onDone: [
               {
-                guard: { type: 'isPrepared', params: ofDelivery },
+                guard: { type: 'isReady', params: ofDelivery },
                 target: 'advancing',
                 actions: [{ type: 'takePreparation', params: ofDelivery }, 'guardContext'],
               },
-              { target: '#session.closing', actions: { type: 'failUnprepared', params: ofDelivery } },
+              { target: '#session.closing', actions: { type: 'failUnready', params: ofDelivery } },
             ],
             onError: { target: '#session.closing', actions: { type: 'failByDefect', params: ofDefect } },
           },
-          on: {
-            'session.abort': {
-              target: '#session.closing',
-              actions: [{ type: 'noteAbort', params: ofReason }, 'abort'],
-            },
-          },
+          on: { 'session.abort': abortAtOnce },
         },
         advancing: {
           description: 'Is another turn allowed?',
@@ -200,20 +202,15 @@ export const sessionMachine = setup({
             input: ({ context }) => ({ key: planKey(context.turn + 1), request: planRequest(context) }),
             onDone: [
               {
-                guard: { type: 'isPrepared', params: ofDelivery },
+                guard: { type: 'isReady', params: ofDelivery },
                 target: 'turning',
                 actions: [{ type: 'takePlan', params: ofDelivery }, 'guardBudget', 'beginTurn', 'announceTurn'],
               },
-              { target: '#session.closing', actions: { type: 'failUnprepared', params: ofDelivery } },
+              { target: '#session.closing', actions: { type: 'failUnready', params: ofDelivery } },
             ],
             onError: { target: '#session.closing', actions: { type: 'failByDefect', params: ofDefect } },
           },
-          on: {
-            'session.abort': {
-              target: '#session.closing',
-              actions: [{ type: 'noteAbort', params: ofReason }, 'abort'],
-            },
-          },
+          on: { 'session.abort': abortAtOnce },
         },
         turning: {
           description: 'A turn is running.',
@@ -229,7 +226,7 @@ export const sessionMachine = setup({
                 actions: [{ type: 'takeTurn', params: ofOutput }, 'succeed'],
               },
               {
-                guard: { type: 'turnWas', params: ({ event }) => ({ status: 'succeeded', output: event.output }) },
+                guard: { type: 'turnWas', params: ({ event }) => ({ status: 'progressed', output: event.output }) },
                 target: 'advancing',
                 actions: [{ type: 'takeTurn', params: ofOutput }, 'guardContext'],
               },
@@ -257,7 +254,7 @@ export const sessionMachine = setup({
             },
             'session.stop': {
               guard: not('stopRequested'),
-              actions: ['noteStop', collapseForStop, { type: 'stopTurn', params: { slug: 'stopped', at: null } }],
+              actions: [...stop, { type: 'stopTurn', params: { slug: 'stopped', at: null } }],
             },
             'session.abort': {
               guard: not('abortRequested'),

@@ -184,8 +184,8 @@ export function aborting(_: SessionContext, { reason }: { reason: string }): Mea
   return { change: { abortReason: reason }, facts: [{ type: 'session.aborting', reason }] };
 }
 
-/** Returns the failure of a session that could not be prepared, or whose next turn could not. */
-export function unprepared(outcome: PrepareOutcome | PlanOutcome): Ending {
+/** Returns the failure of a session that could not be prepared, or whose next turn could not be planned. */
+export function unready(outcome: PrepareOutcome | PlanOutcome): Ending {
   return outcome.ok ? failed('internal_error', null) : failed(outcome.slug, outcome.message);
 }
 

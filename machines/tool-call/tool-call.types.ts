@@ -1,6 +1,4 @@
 import type { CallAnswer, CallName } from '../contract/calls.ts';
-import type { StopSlug } from '../contract/effects.ts';
-
 import type { Spent } from '../contract/limits.ts';
 import type { Slug } from '../contract/slugs.ts';
 
@@ -18,22 +16,6 @@ export type Settled =
 
 /** The call needs an effect, and so has a machine. `approve`: it must be approved first. */
 export type Pending = { kind: 'run' | 'approve'; isClientSide: boolean };
-
-/** The circumstances that a call's disposition depends on. */
-export type Circumstances = {
-  replyComplete: boolean;
-  replyTruncated: boolean;
-  /** The reply was cut off here, because it was too large. */
-  replyOversized: boolean;
-  /** The provider could not read a call of the reply. */
-  replyMalformed: boolean;
-  /** On the last turn only the report is permitted (B-5). */
-  permission: 'all' | 'report';
-  /** Maximum number of real tool calls in a turn. */
-  maxToolCalls: number;
-  /** Why approvals are no longer requested; null while they are. */
-  stopSlug: StopSlug | null;
-};
 
 export type ToolCallInput = CallName & { needsApproval: boolean; isClientSide: boolean };
 

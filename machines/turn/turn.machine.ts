@@ -7,7 +7,7 @@ import { assign, emit, enqueueActions, not, sendParent, setup } from 'xstate';
 import { attemptMachine } from '../attempt/attempt.machine.ts';
 import type { AttemptOutput } from '../attempt/attempt.types.ts';
 import { steered } from '../contract/context.ts';
-import type { Delivered, SessionSteer, TurnStop } from '../contract/effects.ts';
+import type { Delivered, SessionSteer, TurnAbort, TurnStop } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { waitKey } from '../contract/keys.ts';
 import { leaves } from '../contract/leaf.ts';
@@ -22,6 +22,7 @@ import {
   beginAttempt,
   brokenAttempt,
   collapseRequests,
+  ended,
   exclusionFacts,
   freshTurn,
   nextTarget,
@@ -37,12 +38,14 @@ const ofDefect = ({ event }: { event: { error: unknown } }) => ({ error: event.e
 const ofStop = ({ event }: { event: TurnStop }) => ({ slug: event.slug, at: event.at });
 const ofWait = ({ event }: { event: { output: Delivered<'wait'> } }) => ({ at: event.output.at });
 
+const ofCommand = <Command extends TurnStop | TurnAbort>({ event }: { event: Command }) => ({ command: event });
+
 export const turnMachine = setup({
   types: {
     context: {} as TurnContext,
     input: {} as TurnInput,
     output: {} as TurnOutput,
-    events: {} as TurnStop | SessionSteer | { type: 'session.abort' },
+    events: {} as TurnStop | SessionSteer | TurnAbort,
     emitted: {} as Fact,
     children: {} as { attempt: 'attempt'; wait: 'wait' },
     meta: {} as { rules: string[] },
@@ -73,22 +76,10 @@ export const turnMachine = setup({
     announceExclusion: record((context: TurnContext) => ({ change: {}, facts: exclusionFacts(context) })),
     noteSteering: assign(({ context }, steering: { text: string }) => steered(context, steering)),
     noteStop: assign(({ context }, stop: Pick<TurnStop, 'slug' | 'at'>) => afterStop(context, stop)),
-    passOn: enqueueActions(({ event, enqueue }) => {
-      if (event.type === 'turn.stop' || event.type === 'session.abort') enqueue.sendTo('attempt', event);
-    }),
-    announceEnd: emit(
-      ({ context: { turn, attempt } }, { outcome }: { outcome: 'succeeded' | 'finished' | 'aborted' }) => ({
-        type: `turn.${outcome}`,
-        turn,
-        attempts: attempt,
-      }),
+    passOn: enqueueActions(({ enqueue }, { command }: { command: TurnStop | TurnAbort }) =>
+      enqueue.sendTo('attempt', command),
     ),
-    announceExhaustion: emit(({ context: { turn, attempt, last } }) => ({
-      type: 'turn.exhausted',
-      turn,
-      attempts: attempt,
-      slugs: last?.slugs ?? [],
-    })),
+    end: record(ended),
   },
   guards: {
     attemptsRemain: ({ context }) => attemptsRemain(context),
@@ -129,8 +120,8 @@ export const turnMachine = setup({
         input: ({ context }) => attemptInput(context),
         onDone: [
           {
-            guard: { type: 'attemptWas', params: ({ event }) => ({ status: 'succeeded', output: event.output }) },
-            target: 'succeeded',
+            guard: { type: 'attemptWas', params: ({ event }) => ({ status: 'progressed', output: event.output }) },
+            target: 'progressed',
             actions: [{ type: 'takeAttempt', params: ofOutput }, 'requestCollapse'],
           },
           {
@@ -151,8 +142,13 @@ export const turnMachine = setup({
         },
       },
       on: {
-        'turn.stop': { actions: [{ type: 'noteStop', params: ofStop }, 'passOn'] },
-        'session.abort': { actions: 'passOn' },
+        'turn.stop': {
+          actions: [
+            { type: 'noteStop', params: ofStop },
+            { type: 'passOn', params: ofCommand },
+          ],
+        },
+        'session.abort': { actions: { type: 'passOn', params: ofCommand } },
       },
     },
     backingOff: {
@@ -181,35 +177,27 @@ export const turnMachine = setup({
     finished: {
       description: 'A report was accepted.',
       meta: { rules: ['F-1'] },
-      entry: { type: 'announceEnd', params: { outcome: 'finished' } },
+      entry: { type: 'end', params: { status: 'finished' } },
       type: 'final',
-      output: 'finished',
     },
-    succeeded: {
+    progressed: {
       description: 'A tool ran, so the session continues.',
       meta: { rules: ['B-3', 'T-2'] },
-      entry: { type: 'announceEnd', params: { outcome: 'succeeded' } },
+      entry: { type: 'end', params: { status: 'progressed' } },
       type: 'final',
-      output: 'succeeded',
     },
     exhausted: {
       description: 'No attempts, targets, budget or room left.',
       meta: { rules: ['B-3', 'P-2', 'P-3'] },
-      entry: 'announceExhaustion',
+      entry: { type: 'end', params: { status: 'exhausted' } },
       type: 'final',
-      output: 'exhausted',
     },
     aborted: {
       description: 'The session was aborted.',
       meta: { rules: ['D-2'] },
-      entry: { type: 'announceEnd', params: { outcome: 'aborted' } },
+      entry: { type: 'end', params: { status: 'aborted' } },
       type: 'final',
-      output: 'aborted',
     },
   },
-  output: ({ context, event }) => outputOf(context, statusOf(event.output)),
+  output: ({ context }) => outputOf(context),
 });
-
-function statusOf(output: unknown): TurnOutput['status'] {
-  return output === 'finished' || output === 'succeeded' || output === 'aborted' ? output : 'exhausted';
-}

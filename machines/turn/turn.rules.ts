@@ -23,7 +23,7 @@ import type { Exhaustion, TurnContext, TurnInput, TurnOutput } from './turn.type
 /** Returns the turn's state before its first attempt. */
 export function freshTurn(input: TurnInput): TurnContext {
   const reportOnly = input.isLastTurn || requestsLeft(input.budget, input.spent, input.at) === 'one';
-  return { ...input, attempt: 0, reportOnly, last: null, waiting: null };
+  return { ...input, attempt: 0, reportOnly, last: null, waiting: null, status: null };
 }
 
 /** Returns true while `attempt < maxRetries`; every attempt of the turn counts, even the first (B-1, B-2). */
@@ -201,7 +201,7 @@ export function exhaustionOf(context: TurnContext): Exhaustion | null {
   return requestFits(context) ? null : { why: 'context', retryAt };
 }
 
-/** Builds the fact that the last attempt's target is excluded; null if it is not. */
+/** Builds the fact that the last attempt's target is excluded; none if it is not. */
 export function exclusionFacts({ targets, current, last }: TurnContext): Fact[] {
   const target = targets[current];
   if (target?.status !== 'out' || last?.fault == null) return [];
@@ -209,8 +209,19 @@ export function exclusionFacts({ targets, current, last }: TurnContext): Fact[] 
   return [{ type: 'target.excluded', target: target.name, slug: faultSlug(kind), detail: message }];
 }
 
-export function outputOf(context: TurnContext, status: TurnOutput['status']): TurnOutput {
-  const { last, attempt, targets, current, spent, at, size } = context;
+/** Ends the turn, once: in its context, and as a fact. */
+export function ended(context: TurnContext, { status }: Pick<TurnOutput, 'status'>): Change<TurnContext, Fact> {
+  const { turn, attempt: attempts, last } = context;
+  const fact: Fact =
+    status === 'exhausted'
+      ? { type: 'turn.exhausted', turn, attempts, slugs: last?.slugs ?? [] }
+      : { type: `turn.${status}`, turn, attempts };
+  return { change: { status }, facts: [fact] };
+}
+
+export function outputOf(context: TurnContext): TurnOutput {
+  const { status, last, attempt, targets, current, spent, at, size } = context;
+  if (status === null) throw new Error('the turn has not ended');
   const exhaustion = status === 'exhausted' ? (exhaustionOf(context) ?? { why: 'attempts', retryAt: null }) : null;
   return {
     status,

@@ -39,6 +39,8 @@ export type TurnContext = TurnInput & {
   last: AttemptOutput | null;
   /** The next attempt's target and time while the turn waits for it. */
   waiting: { target: number; dueAt: number } | null;
+  /** How the turn ended; null until it has. */
+  status: TurnOutput['status'] | null;
 };
 
 /** Why a turn could not continue. */
@@ -53,7 +55,7 @@ export type Exhaustion = {
 };
 
 export type TurnOutput = {
-  status: 'finished' | 'succeeded' | 'exhausted' | 'aborted';
+  status: 'finished' | 'progressed' | 'exhausted' | 'aborted';
   exhaustion: Exhaustion | null;
   /** Slugs of the last attempt, if it failed. */
   slugs: Slug[];

@@ -13,7 +13,11 @@ type RootActor<Command, Output> = {
   start(): unknown;
   send(event: Command): void;
   subscribe(observer: { complete: () => void; error: (error: unknown) => void }): unknown;
-  getSnapshot(): ReturnType<Stateful['getSnapshot']> & { output?: Output | undefined; error?: unknown };
+  getSnapshot(): ReturnType<Stateful['getSnapshot']> & {
+    output?: Output | undefined;
+    error?: unknown;
+    hasTag(tag: string): boolean;
+  };
 };
 
 type Inspect = (event: InspectionEvent) => void;
@@ -104,6 +108,11 @@ export class RunningMachine<Command, Emitted extends { type: string }, Output> {
 
   get hasEnded(): boolean {
     return this.root.getSnapshot().status !== 'active';
+  }
+
+  /** Whether a state that the root actor is in has the tag. */
+  hasTag(tag: string): boolean {
+    return this.root.getSnapshot().hasTag(tag);
   }
 
   command(event: Command): void {

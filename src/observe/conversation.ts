@@ -139,7 +139,7 @@ export class Conversation implements Fold {
         return;
       }
       case 'attempt.finished':
-      case 'attempt.succeeded':
+      case 'attempt.progressed':
       case 'attempt.failed':
       case 'attempt.aborted':
         this.close();

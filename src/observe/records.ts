@@ -16,14 +16,14 @@ import type { Fold, Sighting } from './events.ts';
 export type TurnRecord = {
   turn: number;
   isLastTurn: boolean;
-  status: 'running' | 'finished' | 'succeeded' | 'exhausted' | 'aborted';
+  status: 'running' | 'finished' | 'progressed' | 'exhausted' | 'aborted';
   attempts: AttemptRecord[];
 };
 
 export type AttemptRecord = {
   attempt: number;
   target: string;
-  status: 'running' | 'finished' | 'succeeded' | 'failed' | 'aborted';
+  status: 'running' | 'finished' | 'progressed' | 'failed' | 'aborted';
   slugs: Slug[];
   notice: string | null;
   reply: Reply | null;
@@ -62,13 +62,19 @@ export class Records implements Fold {
   /** By call id, for each tool that began in the current attempt: when it began, and what its sub-agent cost. */
   private readonly begun = new Map<string, Pick<CallRecord, 'costUsd'> & { startedAt: number }>();
 
+  /** Whether a request may follow what happened so far: no report is accepted, and the turn goes on or is not the last. */
+  get mayRequest(): boolean {
+    const { status, isLastTurn } = this.turns.at(-1) ?? { status: 'running', isLastTurn: false };
+    return this.accepted === null && (status === 'running' || (status === 'progressed' && !isLastTurn));
+  }
+
   fact(fact: Fact, at: number): void {
     switch (fact.type) {
       case 'turn.started':
         this.turns.push({ turn: fact.turn, isLastTurn: fact.isLastTurn, status: 'running', attempts: [] });
         return;
       case 'turn.finished':
-      case 'turn.succeeded':
+      case 'turn.progressed':
       case 'turn.exhausted':
       case 'turn.aborted': {
         const record = this.turns.at(-1);
@@ -113,7 +119,7 @@ export class Records implements Fold {
       }
       case 'attempt.failed':
       case 'attempt.finished':
-      case 'attempt.succeeded':
+      case 'attempt.progressed':
       case 'attempt.aborted': {
         const record = this.attempt();
         if (record === undefined) return;

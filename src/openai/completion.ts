@@ -45,7 +45,7 @@ export class Completion {
     }
     if (!this.hasSpoken) return null;
     // Text before a call stays, and the rest begins a paragraph of its own.
-    if (event.type === 'attempt.succeeded') {
+    if (event.type === 'attempt.progressed') {
       const rest = this.rest();
       return this.text(`${this.sent}${rest}`.endsWith('\n\n') ? rest : `${rest}\n\n`);
     }

@@ -83,7 +83,7 @@ export class SessionSpans implements SessionTelemetry {
         this.failed = this.attempt?.span ?? null;
         this.endAttempt(event.at, event.slugs[0] ?? null, event.detail);
         return;
-      case 'attempt.succeeded':
+      case 'attempt.progressed':
       case 'attempt.finished':
         this.failed = null;
         this.endAttempt(event.at, null, null);
@@ -97,7 +97,7 @@ export class SessionSpans implements SessionTelemetry {
       case 'tool.answered':
         this.endTool(event);
         return;
-      case 'turn.succeeded':
+      case 'turn.progressed':
       case 'turn.finished':
       case 'turn.aborted':
         this.endTurn(event.at, null);

@@ -12,7 +12,7 @@ import { countersOf, type Ending, outputOf, sessionResult } from './result.ts';
 import type { AnswerOptions, ApprovalInput, Session, SessionResult, SuspendOptions } from './session.ts';
 import type { ClientAnswer, SubSession } from './sub-agents/sub-session.ts';
 import type { SubSessions } from './sub-agents/sub-sessions.ts';
-import { abortion } from './wiring/driving.ts';
+import { abortion, isSteerable } from './wiring/driving.ts';
 import type { SessionParts } from './wiring/identity.ts';
 import { type Wired, wire } from './wiring/wiring.ts';
 
@@ -67,9 +67,9 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
 
   steer(text: string): boolean {
     const command = steering(text);
-    const isRead = !this.isOver && this.wired.observer.folds.records.accepted === null;
-    if (isRead) this.wired.machine.command(command);
-    return isRead;
+    if (this.isOver || !isSteerable(this.wired)) return false;
+    this.wired.machine.command(command);
+    return true;
   }
 
   stop(): void {

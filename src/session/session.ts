@@ -62,8 +62,8 @@ export type Session<Report = unknown> = {
   /** A copy of the counters as they are now, with what running sub-agents have spent so far (S-4). */
   readonly counters: Readonly<Counters>;
   /**
-   * Adds a user message to the next request and to the conversation. Returns false once a report is accepted or the
-   * session has ended, since no request would carry the message.
+   * Adds a user message to the next request and to the conversation. Returns false once no request will carry it: a
+   * report is accepted, the last turn is over, or the session is ending.
    */
   steer(text: string): boolean;
   /** Lets running work finish, then asks for the report on the next turn. */

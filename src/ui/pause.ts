@@ -39,7 +39,7 @@ export class Pause {
         this.setBusy(this.of(event), false);
         return;
       case 'attempt.finished':
-      case 'attempt.succeeded':
+      case 'attempt.progressed':
       case 'attempt.failed':
       case 'attempt.aborted':
         this.clear(this.of(event));

@@ -74,12 +74,12 @@ export class UIChunks {
       case 'attempt.failed':
         return [...this.reply.takenBack(), ...this.steering, this.turn()];
       case 'attempt.finished':
-      case 'attempt.succeeded':
+      case 'attempt.progressed':
       case 'attempt.aborted':
         this.reply.end();
         return this.asTheModelReads();
       case 'turn.finished':
-      case 'turn.succeeded':
+      case 'turn.progressed':
       case 'turn.exhausted':
       case 'turn.aborted':
         return [this.turn(), { type: 'finish-step' }];

@@ -35,8 +35,8 @@ export const breakages: Breakage[] = [
   {
     name: 'T-3: the failure of one attempt leaks into the next',
     file: 'machines/attempt/attempt.rules.ts',
-    from: "if (reading.complete && (reading.holds === 'open' || answers.some(isProgress)))\n    return { outcome: 'succeeded', slugs: [] };",
-    to: "if (reading.complete && answers.some(isProgress) && !leaked) return { outcome: 'succeeded', slugs: [] };\n  leaked = true;",
+    from: "if (reading.complete && (reading.holds === 'open' || answers.some(isProgress)))\n    return { status: 'progressed', slugs: [] };",
+    to: "if (reading.complete && answers.some(isProgress) && !leaked) return { status: 'progressed', slugs: [] };\n  leaked = true;",
   },
 ];
 

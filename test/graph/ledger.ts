@@ -140,7 +140,7 @@ export class Bookkeeper {
         this.aims(this.targets.indexOf(fact.target));
         break;
       case 'attempt.failed':
-      case 'attempt.succeeded':
+      case 'attempt.progressed':
       case 'attempt.finished':
       case 'attempt.aborted':
         this.promise(ledger.open.length === 0, 'C-1: every call is answered before its attempt ends');

@@ -27,7 +27,7 @@ describe('B-2: the gauge of a session', () => {
   it.each<[Fact[], number, string]>([
     [[begun], 0, 'free free free free'],
     [[begun, started], 1, 'running free free free'],
-    [[started, { type: 'attempt.succeeded', ...of }], 1, 'succeeded free free free'],
+    [[started, { type: 'attempt.progressed', ...of }], 1, 'succeeded free free free'],
     [[started, { type: 'attempt.finished', ...of }], 1, 'succeeded free free free'],
     [[started, { type: 'attempt.failed', ...of, slugs: [], detail: null }], 1, 'failed free free free'],
     [[started, { type: 'attempt.aborted', ...of }], 1, 'failed free free free'],

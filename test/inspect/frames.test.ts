@@ -35,7 +35,7 @@ describe('S-8: the steps of a recorded session', () => {
       ),
     ).toEqual([
       '2 1 session session.running.preparing',
-      '5 1 session session.running.advancing session.running.preparing --xstate.done.actor.prepare [isPrepared]--> session.running.advancing',
+      '5 1 session session.running.advancing session.running.preparing --xstate.done.actor.prepare [isReady]--> session.running.advancing',
       '5 1 turn turn.attempting turn.choosing --always [targetIsFree]--> turn.attempting',
       '5 1 session session.running.turning session.running.advancing --always--> session.running.turning',
       '5 4 attempt attempt.requesting',

@@ -39,7 +39,7 @@ describe('S-8: the list of what happened in a session', () => {
       fact({ type: 'attempt.finished', ...of, attempt: 2 }),
       fact({ type: 'turn.finished', turn: 1, attempts: 2 }),
       turn(2, true),
-      fact({ type: 'turn.succeeded', turn: 2, attempts: 0 }),
+      fact({ type: 'turn.progressed', turn: 2, attempts: 0 }),
       fact({ type: 'session.succeeded', turns: 2 }),
     ];
     const rows = new Rows();
@@ -70,7 +70,7 @@ describe('S-8: the list of what happened in a session', () => {
       ['turn turn 1 !text_only 2-3 failed'],
     ],
     ['a turn that is aborted failed', [{ type: 'turn.aborted', turn: 1, attempts: 3 }], ['turn turn 1 2-3 failed']],
-    ['a turn that succeeds is done', [{ type: 'turn.succeeded', turn: 1, attempts: 1 }], ['turn turn 1 2-3 done']],
+    ['a turn that succeeds is done', [{ type: 'turn.progressed', turn: 1, attempts: 1 }], ['turn turn 1 2-3 done']],
     [
       'a wait for a target ends when it is over',
       [
@@ -90,7 +90,7 @@ describe('S-8: the list of what happened in a session', () => {
 
   it.each<[string, Fact, string]>([
     ['an attempt that finishes is done', { type: 'attempt.finished', ...of }, 'attempt attempt 1 (a) 2-3 done'],
-    ['an attempt that succeeds is done', { type: 'attempt.succeeded', ...of }, 'attempt attempt 1 (a) 2-3 done'],
+    ['an attempt that succeeds is done', { type: 'attempt.progressed', ...of }, 'attempt attempt 1 (a) 2-3 done'],
     ['an attempt that is aborted failed', { type: 'attempt.aborted', ...of }, 'attempt attempt 1 (a) 2-3 failed'],
     [
       'an attempt that fails has its slugs',

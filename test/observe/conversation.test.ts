@@ -50,7 +50,7 @@ const answered = (index: number, callId: string, output: ToolOutput, more: objec
     ...{ index, callId, name: 'look', executed: true, slug: null, output, tokens: 7, ...more },
   }) as Fact;
 
-const ended = (how: 'finished' | 'succeeded' | 'failed' | 'aborted' = 'finished'): Fact =>
+const ended = (how: 'finished' | 'progressed' | 'failed' | 'aborted' = 'finished'): Fact =>
   ({ type: `attempt.${how}`, ...position, target, slugs: [], detail: null }) as Fact;
 
 const having = (...taken: Fact[]) => {
@@ -68,7 +68,7 @@ describe('C-6: the conversation as a fold', () => {
       answered(0, 'a', text('first'), { slug: 'tool_exec_failed' }),
     ];
     expect(having(...taken).messages).toEqual([task]);
-    for (const how of ['finished', 'succeeded', 'failed', 'aborted'] as const) {
+    for (const how of ['finished', 'progressed', 'failed', 'aborted'] as const) {
       const conversation = having(...taken, ended(how));
       expect(conversation.messages).toEqual([
         task,

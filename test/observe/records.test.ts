@@ -47,7 +47,7 @@ const recordsAfter = (...facts: Fact[]) => {
 
 describe('S-4: the records of turns', () => {
   it('a turn begins running, and ends as its last fact says', () => {
-    for (const status of ['finished', 'succeeded', 'aborted'] as const) {
+    for (const status of ['finished', 'progressed', 'aborted'] as const) {
       const { turns } = recordsAfter(
         turnStarted(1),
         { type: 'turn.finished', turn: 1, attempts: 0 },
@@ -88,7 +88,7 @@ describe('S-4: the records of turns', () => {
     const answer = { reply, fault, usage: { ...noUsage, input: 3 }, costUsd: 0.5 };
     const facts = [turnStarted(1), started(1, 'Report now.'), replied(1)];
     expect(recordsAfter(...facts).attempt()).toEqual({ ...running, ...answer });
-    for (const status of ['finished', 'succeeded', 'aborted'] as const) {
+    for (const status of ['finished', 'progressed', 'aborted'] as const) {
       const ended = recordsAfter(...facts, { type: `attempt.${status}`, turn: 1, attempt: 1, target });
       expect(ended.attempt()).toEqual({ ...running, ...answer, status, endedAt: 103 });
     }

@@ -169,15 +169,15 @@ describe('the pieces of an answer', () => {
   it('text of the session itself is sent; a paragraph ends once; the client is told of a failed reply', () => {
     const completion = new Completion('s', 'a', { at: 0, streams: true, secrets: [] });
     const pieces = [
-      event('attempt.succeeded'),
+      event('attempt.progressed'),
       event('attempt.started'),
       said('why', 'reasoning'),
       event('attempt.failed'),
       { ...(said('below') as object), path: ['helper'] } as never,
       said('Wait.'),
       event('turn.started'),
-      event('attempt.succeeded'),
-      event('attempt.succeeded'),
+      event('attempt.progressed'),
+      event('attempt.progressed'),
       event('attempt.started'),
       event('attempt.failed'),
       said('Fou'),
@@ -227,7 +227,7 @@ describe('the pieces of an answer', () => {
 
   it('what was held back precedes the end of a paragraph, and a failure', () => {
     for (const [type, sent] of [
-      ['attempt.succeeded', 'sk-A\n\n'],
+      ['attempt.progressed', 'sk-A\n\n'],
       ['attempt.failed', 'sk-A\n\n[The last reply failed and does not count.]\n\n'],
     ]) {
       const completion = new Completion('s', 'a', { at: 0, streams: true, secrets: ['sk-ABCDEFGH12345678'] });

@@ -131,7 +131,7 @@ describe('pawl/otel: spans of a session’s events', () => {
     expect(all.at(-1)?.attributes).not.toHaveProperty('pawl.resumed');
   });
 
-  it.each(['turn.succeeded', 'turn.finished', 'turn.aborted'])('%s ends a turn without an error', (type) => {
+  it.each(['turn.progressed', 'turn.finished', 'turn.aborted'])('%s ends a turn without an error', (type) => {
     const { all } = spansOf([...begin, event(type), event('session.succeeded')]);
     expect(all.map(({ name, status }) => [name, status.code])).toEqual([
       ['turn 1', SpanStatusCode.UNSET],

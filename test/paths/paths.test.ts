@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AnyMachineSnapshot } from 'xstate';
 import type { Call } from '../../machines/attempt/attempt.types.ts';
+import { isPending } from '../../machines/attempt/disposition.rules.ts';
 import {
   endsRun,
   type Fact,
@@ -11,7 +12,6 @@ import {
   type WorkflowLimits,
   type WorkflowOutput,
 } from '../../machines/index.ts';
-import { isPending } from '../../machines/tool-call/tool-call.rules.ts';
 import { pathsOf, pure, walks, walksWithin } from '../graph/coverage.ts';
 import {
   allArrows,
@@ -53,11 +53,11 @@ const promises: Record<string, (trail: Trail, walk: Walk) => void> = {
       most = context.maxAttempts;
     }
     expect(countOf(facts, /^attempt\.started$/)).toBe(snapshots.at(-1)?.context.attempt);
-    expect(countOf(facts, /^turn\.(finished|succeeded|exhausted|aborted)$/)).toBe(end.status === 'done' ? 1 : 0);
+    expect(countOf(facts, /^turn\.(finished|progressed|exhausted|aborted)$/)).toBe(end.status === 'done' ? 1 : 0);
     if (end.status === 'done') expect(end.output.status).toBe(end.value);
   },
   attempt: ({ facts, end }) => {
-    const ends = countOf(facts, /^attempt\.(finished|succeeded|failed|aborted)$/);
+    const ends = countOf(facts, /^attempt\.(finished|progressed|failed|aborted)$/);
     expect(ends).toBe(end.status === 'done' ? 1 : 0);
     if (end.status !== 'done') return;
     expect(end.output.status).toBe(end.value);

@@ -41,7 +41,7 @@ async function recorded(): Promise<Delivery[]> {
     onEvent: (event) => {
       if (event.type === 'tool.approvalRequested')
         setImmediate(() => session.approve(event.callId, { approved: true }));
-      if (event.type === 'turn.succeeded') session.steer('Now report.');
+      if (event.type === 'turn.progressed') session.steer('Now report.');
     },
   });
   const { success } = await session.result;

@@ -64,3 +64,30 @@ describe('commands in one tick', () => {
     expect(JSON.stringify(result.conversation)).not.toContain('Too late.');
   });
 });
+
+describe('D-2e: steering is taken only while a request can carry it', () => {
+  const steered = async (script: Parameters<typeof runOverWire>[0]['script'], at: string, limits: object) => {
+    const taken: boolean[] = [];
+    const { result, requests } = await runOverWire({
+      script,
+      definition: { tools: { search }, limits },
+      during: (event, session) => {
+        if (event.type === at && taken.length === 0) taken.push(session.steer('Look in the cellar.'));
+      },
+    });
+    const carried = requests.filter(({ body }) => JSON.stringify(body).includes('cellar')).length;
+    const kept = JSON.stringify(result.conversation).split('cellar').length - 1;
+    return { taken, carried, kept };
+  };
+
+  it.each([
+    ['a turn that others follow progressed', [searchCall, searchCall, report()], 'turn.progressed', {}, [true], 1],
+    ['an attempt failed, and another follows', [{ text: '' }, { text: '' }, report()], 'attempt.failed', {}, [true], 1],
+    ['a report was accepted', [report()], 'report.accepted', {}, [false], 0],
+    ['the last attempt of the turn failed', [{ text: '' }], 'turn.exhausted', { maxRetries: 1 }, [false], 0],
+    ['the last turn is over', [searchCall, searchCall], 'turn.exhausted', { maxTurns: 2, maxRetries: 1 }, [false], 0],
+    ['the session failed', [{ text: '' }], 'session.failed', { maxRetries: 1 }, [false], 0],
+  ] as const)('%s', async (_, script, at, limits, taken, carried) => {
+    expect(await steered([...script], at, limits)).toEqual({ taken: [...taken], carried, kept: carried });
+  });
+});

@@ -87,8 +87,8 @@ it('F-5: a telemetry is not blamed for an effect that fails', async () => {
   const perform = watched.performing(() => Promise.reject(new Error('the effect failed')));
   await expect(perform({ key: 'a' } as never, {} as never)).rejects.toThrow('the effect failed');
   await new Promise(setImmediate);
-  watched.event({ type: 'turn.succeeded' } as never);
-  expect(seen).toEqual(['turn.succeeded']);
+  watched.event({ type: 'turn.progressed' } as never);
+  expect(seen).toEqual(['turn.progressed']);
 });
 
 describe('B-1: a limit that is undefined is not set', () => {

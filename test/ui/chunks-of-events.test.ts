@@ -83,7 +83,7 @@ describe('S-6: the message of a session', () => {
       ['turn.exhausted', 'exhausted'],
       ['turn.aborted', 'aborted'],
       ['turn.finished', 'finished'],
-      ['turn.succeeded', 'succeeded'],
+      ['turn.progressed', 'progressed'],
     ] as const) {
       const [shown, end] = await ui.takeEvent(event(type, { turn: 1, attempts: 1, slugs: [], failure: null }));
       expect([shown, end]).toMatchObject([

@@ -46,7 +46,7 @@ describe('S-6: whether a session waits for a person alone', () => {
     expect(pauseAfter([...begun, of('tool.handedOut')], [{ sessionId: 's', callId: 'c0' }]).isOn).toBe(false);
   });
 
-  it.each(['attempt.finished', 'attempt.succeeded', 'attempt.failed', 'attempt.aborted'])(
+  it.each(['attempt.finished', 'attempt.progressed', 'attempt.failed', 'attempt.aborted'])(
     'does not after %s, whatever waited in it, until the next reply',
     (type) => {
       expect(isPaused(of('tool.approvalRequested'), event(type))).toBe(false);
@@ -91,12 +91,12 @@ describe('S-6: a session whose sub-agent waits', () => {
   it('what waited in the sub-agent does not wait when it is over', () => {
     const events = [...begun, of('tool.requested'), started, reply, asks, ended, of('tool.answered')];
     expect(pauseAfter(events).isOn).toBe(false);
-    const next = [event('attempt.succeeded'), event('attempt.replied'), of('tool.handedOut', 1)];
+    const next = [event('attempt.progressed'), event('attempt.replied'), of('tool.handedOut', 1)];
     expect(pauseAfter([...events, ...next]).isOn).toBe(true);
   });
 
   it('a call that was answered counts no more, in the next attempt either', () => {
-    const answered = [...begun, of('tool.requested'), of('tool.answered'), event('attempt.succeeded')];
+    const answered = [...begun, of('tool.requested'), of('tool.answered'), event('attempt.progressed')];
     expect(pauseAfter([...answered, event('attempt.replied'), of('tool.handedOut', 1)]).isOn).toBe(true);
   });
 

@@ -47,14 +47,14 @@ describe('S-6: a session as a UI message stream', () => {
         id: 'turn-1',
         data: {
           turn: 1,
-          status: 'succeeded',
+          status: 'progressed',
           attempts: [
             { attempt: 1, status: 'failed', slugs: ['text_only'], notice: null },
-            { attempt: 2, status: 'succeeded', slugs: [], notice: expect.stringContaining('text_only') },
+            { attempt: 2, status: 'progressed', slugs: [], notice: expect.stringContaining('text_only') },
           ],
         },
       },
-      { id: 'turn-2', data: { status: 'succeeded' } },
+      { id: 'turn-2', data: { status: 'progressed' } },
       { id: 'turn-3', data: { status: 'finished' } },
       { id: 'report-3', data: { state: 'accepted', content: { shelf: 'J-12' }, source: 'tool_call' } },
     ]);

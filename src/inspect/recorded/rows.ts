@@ -43,7 +43,7 @@ export class Rows extends RowList {
   }
 
   private turn(
-    fact: Of<`turn.${'started' | 'planned' | 'succeeded' | 'finished' | 'exhausted' | 'aborted'}`>,
+    fact: Of<`turn.${'started' | 'planned' | 'progressed' | 'finished' | 'exhausted' | 'aborted'}`>,
     open: Open,
     place: RowPlace,
   ) {
@@ -67,7 +67,7 @@ export class Rows extends RowList {
   }
 
   private attempt(
-    fact: Of<`attempt.${'started' | 'replied' | 'finished' | 'succeeded' | 'failed' | 'aborted'}`>,
+    fact: Of<`attempt.${'started' | 'replied' | 'finished' | 'progressed' | 'failed' | 'aborted'}`>,
     open: Open,
     place: RowPlace,
   ) {

@@ -23,7 +23,7 @@ export type Exchange = {
   tools: { names: string[]; added: string[]; removed: string[] };
   replied: Of<'attempt.replied'> | null;
   answers: Of<'tool.answered'>[];
-  ended: Of<'attempt.failed' | 'attempt.finished' | 'attempt.succeeded' | 'attempt.aborted'> | null;
+  ended: Of<'attempt.failed' | 'attempt.finished' | 'attempt.progressed' | 'attempt.aborted'> | null;
 };
 
 /** Returns the latest request of the session that moved; null before its first. */

@@ -18,7 +18,7 @@ export function gaugeAt(recorded: ShownRecording, told: number, scope = ''): Gau
     const { fact } = one;
     if (fact.type === 'attempt.started') sent.push('running');
     if (fact.type === 'attempt.failed' || fact.type === 'attempt.aborted') sent[sent.length - 1] = 'failed';
-    if (fact.type === 'attempt.succeeded' || fact.type === 'attempt.finished') sent[sent.length - 1] = 'succeeded';
+    if (fact.type === 'attempt.progressed' || fact.type === 'attempt.finished') sent[sent.length - 1] = 'succeeded';
     if (fact.type === 'session.collapsed') taken += (fact.from - fact.to) * maxRetries;
   }
   const free = Math.max(0, bound - sent.length - taken);

@@ -5,6 +5,7 @@ import { memoryDriver } from '../../host/memory.ts';
 import { ResumedDriver } from '../../host/resumed.ts';
 import { RunningMachine } from '../../host/run-machine.ts';
 import { messageOf } from '../../input/errors.ts';
+import type { Observer } from '../../observe/observer.ts';
 import { redact } from '../../secrets/redact.ts';
 import type { SessionEffects } from '../effects/effects.ts';
 import { effectPolicy } from '../recovery/after-crash.ts';
@@ -48,6 +49,12 @@ export function drive(
     owner: new SessionOwner({ observer, secrets, times, onDelivery: options.onDelivery, subAgents }),
   });
   return { machine, journaled, resumed };
+}
+
+/** Whether a request may still carry what is said now (D-2e). */
+export function isSteerable({ machine, observer }: { machine: SessionMachine; observer: Observer }): boolean {
+  // A listener may ask in the middle of a step, when the machine's state is still that before it.
+  return machine.hasTag('steerable') && observer.folds.records.mayRequest;
 }
 
 /** Returns the command that aborts a session, whose reason may be anything. */

@@ -8,7 +8,7 @@ export const turnClassOf = ({ status, exhaustion }: TurnOutput): string =>
   status === 'exhausted' ? `exhausted: ${exhaustion?.why}` : status;
 
 const turnOutput = (over: Partial<TurnOutput>): TurnOutput => ({
-  status: 'succeeded',
+  status: 'progressed',
   exhaustion: null,
   slugs: [],
   detail: null,
@@ -25,7 +25,7 @@ const exhausted = (exhaustion: TurnOutput['exhaustion']): TurnOutput =>
 
 export const turnOutputs: TurnOutput[] = [
   turnOutput({ status: 'finished' }),
-  turnOutput({ status: 'succeeded' }),
+  turnOutput({ status: 'progressed' }),
   turnOutput({ status: 'aborted' }),
   exhausted({ why: 'attempts', retryAt: null }),
   exhausted({ why: 'budget', retryAt: null }),

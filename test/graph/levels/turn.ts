@@ -32,8 +32,8 @@ export const attemptOutputs: AttemptOutput[] = [
   attemptOutput({ status: 'finished' }),
   // The same reply also had a report that was rejected.
   attemptOutput({ status: 'finished', reportSlugs: ['final_report_missing'] }),
-  attemptOutput({ status: 'succeeded' }),
-  attemptOutput({ status: 'succeeded', reportSlugs: ['final_report_missing'] }),
+  attemptOutput({ status: 'progressed' }),
+  attemptOutput({ status: 'progressed', reportSlugs: ['final_report_missing'] }),
   attemptOutput({ status: 'aborted', slugs: ['aborted'] }),
   attemptOutput({ status: 'aborted', slugs: ['aborted'], reportSlugs: ['final_report_missing'] }),
   attemptOutput({ slugs: ['empty_response'] }),
@@ -72,9 +72,9 @@ export function turnWalk(maxAttempts: number, targets: readonly string[], over: 
   });
   const costly = attemptOutput({ slugs: ['empty_response'], usage: { ...noUsage, input: 1_000 } });
   const full = attemptOutput({ slugs: ['empty_response'], measured: { tokens: 10_000, counted: true } });
-  const asking = ['failed', 'succeeded'].map((status) =>
+  const asking = ['failed', 'progressed'].map((status) =>
     attemptOutput({
-      status: status === 'failed' ? 'failed' : 'succeeded',
+      status: status === 'failed' ? 'failed' : 'progressed',
       subAgentsSpent: { ...nothingSpent, requests: 1 },
     }),
   );

@@ -38,7 +38,7 @@ const call: Reading['calls'][number] = {
   progress: '',
   disposition: { kind: 'run', isClientSide: false },
 };
-const failed = (...names: Slug[]): Verdict => ({ outcome: 'failed', slugs: names });
+const failed = (...names: Slug[]): Verdict => ({ status: 'failed', slugs: names });
 const accepted = { index: 0, source: 'tool_call' } as const;
 
 it.each([
@@ -59,37 +59,37 @@ it.each([
 
 describe('the verdict of an attempt', () => {
   it.each<[string, Partial<Reading>, AnswerSummary[], Verdict]>([
-    ['a report was accepted', { accepted }, [answer(false, null)], { outcome: 'finished', slugs: [] }],
+    ['a report was accepted', { accepted }, [answer(false, null)], { status: 'finished', slugs: [] }],
     [
       'a report was accepted and another call was aborted',
       { accepted, calls: [call] },
       [answer(false, 'aborted')],
-      { outcome: 'finished', slugs: [] },
+      { status: 'finished', slugs: [] },
     ],
     [
       'an answer was aborted',
       { calls: [call, call] },
       [answer(true, null), answer(false, 'aborted')],
-      { outcome: 'aborted', slugs: ['aborted'] },
+      { status: 'aborted', slugs: ['aborted'] },
     ],
-    ['a tool was executed', { calls: [call] }, [answer(true, null)], { outcome: 'succeeded', slugs: [] }],
+    ['a tool was executed', { calls: [call] }, [answer(true, null)], { status: 'progressed', slugs: [] }],
     [
       'the reply is incomplete, without a fault',
       { complete: false, calls: [call] },
       [answer(false, 'stream_interrupted')],
-      { outcome: 'failed', slugs: ['stream_interrupted'] },
+      { status: 'failed', slugs: ['stream_interrupted'] },
     ],
     [
       'a tool was executed and failed',
       { calls: [call] },
       [answer(true, 'tool_exec_failed')],
-      { outcome: 'succeeded', slugs: [] },
+      { status: 'progressed', slugs: [] },
     ],
     [
       'one of two calls was executed',
       { calls: [call, call] },
       [answer(false, 'unknown_tool'), answer(true, null)],
-      { outcome: 'succeeded', slugs: [] },
+      { status: 'progressed', slugs: [] },
     ],
     [
       'no call was executed',

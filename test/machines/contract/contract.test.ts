@@ -64,7 +64,7 @@ describe('S-4: the counters after each fact', () => {
     { ...answered, executed: false, slug: 'tool_limit' },
     { type: 'report.rejected', turn: 1, attempt: 1, callId: null, slug: 'final_report_missing', reasons: '' },
     { type: 'report.accepted', turn: 1, attempt: 1, callId: null, source: 'tool_call', content: 1 },
-    { type: 'attempt.succeeded', ...where },
+    { type: 'attempt.progressed', ...where },
   ];
 
   it('match the golden file', () => {

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import type { Circumstances } from '../../../machines/attempt/attempt.types.ts';
+import { disposeAll } from '../../../machines/attempt/disposition.rules.ts';
 import type { NoticeOccasion } from '../../../machines/contract/notice.ts';
 import {
   batchOutput,
@@ -13,8 +15,7 @@ import {
   slugTable,
   type ToolOutput,
 } from '../../../machines/index.ts';
-import { cutShort, denied, disposeAll, executed, settled } from '../../../machines/tool-call/tool-call.rules.ts';
-import type { Circumstances } from '../../../machines/tool-call/tool-call.types.ts';
+import { cutShort, denied, executed, settled } from '../../../machines/tool-call/tool-call.rules.ts';
 import { slugDocument } from '../../graph/slug-document.ts';
 import { expectGolden } from '../../support/golden.ts';
 

@@ -95,7 +95,7 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
       }).change,
       'a plan in vain': planned({ ok: false, slug: 'turn_not_prepared', message: 'no' }),
       'the targets of the turn': session.turnInput(context({ planned: [2, 0], current: 1 })).order,
-      'the ending': session.unprepared({ ok: false, slug: 'turn_not_prepared', message: 'no' }),
+      'the ending': session.unready({ ok: false, slug: 'turn_not_prepared', message: 'no' }),
     });
   });
 
@@ -125,8 +125,8 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
       context: session.failureOf(context(), output({ exhaustion: { why: 'context', retryAt: null } })),
       limited: session.failureOf(context(), output({ exhaustion: { why: 'limited', retryAt: 7 } })),
       'without a reason': session.failureOf(context(), output({ exhaustion: null })),
-      unprepared: session.unprepared({ ok: false, slug: 'tools_unavailable', message: 'no' }),
-      'prepared, and ended all the same': session.unprepared(preparation(0)),
+      unready: session.unready({ ok: false, slug: 'tools_unavailable', message: 'no' }),
+      'prepared, and ended all the same': session.unready(preparation(0)),
       aborted: session.aborted(context({ abortReason: 'enough' })),
       'out of turns': session.outOfTurns(context({ turn: 5, lastTurnSlugs: ['context_guard'] })),
       'out of requests': session.outOfTurns(context()),

@@ -149,13 +149,12 @@ describe('B-1 B-5 P-2 P-3 T-3: the decisions of a turn', () => {
       'excluded: before the first': turn.exclusionFacts(context({ targets: [out('one')], last: null })),
       excluded: turn.exclusionFacts(context({ targets: [out('one')], last: failed({ fault: fault('auth') }) })),
       'excluded: no such target': turn.exclusionFacts(context({ current: 9, last: failed({ fault: fault('auth') }) })),
-      'output: nothing happened': turn.outputOf(context({ attempt: 0 }), 'aborted'),
-      'output: succeeded': turn.outputOf(context({ last: failed({ slugs: [] }) }), 'succeeded'),
+      'output: nothing happened': turn.outputOf(context({ attempt: 0, status: 'aborted' })),
+      'output: succeeded': turn.outputOf(context({ last: failed({ slugs: [] }), status: 'progressed' })),
       'output: exhausted': turn.outputOf(
-        context({ attempt: 3, last: failed({ fault: fault('server'), detail: 'server' }) }),
-        'exhausted',
+        context({ attempt: 3, last: failed({ fault: fault('server'), detail: 'server' }), status: 'exhausted' }),
       ),
-      'output: exhausted for no reason': turn.outputOf(context(), 'exhausted'),
+      'output: exhausted for no reason': turn.outputOf(context({ status: 'exhausted' })),
     }));
 
   it('B-4: on collapses match the golden file', () => {
