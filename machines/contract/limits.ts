@@ -20,7 +20,7 @@ export type CollapseReason = 'final_report_rejected' | 'context_guard' | 'stop_r
 /** Why a session must end soon; `slugs` is for the model. */
 export type CollapseCause = { reason: CollapseReason; slugs: readonly Slug[] };
 
-/** Asks the session to collapse, while a turn is under way (B-4). */
+/** Asks the session to collapse, while a turn runs (B-4). */
 export type CollapseRequest = { type: 'collapse.requested' } & CollapseCause;
 
 /**

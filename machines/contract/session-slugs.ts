@@ -3,14 +3,14 @@ import type { SlugRow } from './slug-row.ts';
 /** The last rows of the table of slugs: what befalls a session without its model's doing. */
 export const sessionRows = {
   suspended: {
-    means: 'The session was let go of before its end; it can be resumed from its journal.',
+    means: 'The session was suspended before its end; it can be resumed from its journal.',
     happened: 'the session was suspended',
     todo: 'Resume it from its journal.',
     person: 'the session was suspended',
     advice: 'Resume it from its journal.',
   },
   journal_failed: {
-    means: 'The journal could not be written, so the session was let go of; it can be resumed from there.',
+    means: 'The journal could not be written, so the session stopped; it can be resumed from there.',
     happened: 'the journal of the session could not be written',
     todo: 'See to its journal, and resume it.',
     person: 'the journal of the session could not be written',

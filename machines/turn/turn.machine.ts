@@ -91,7 +91,7 @@ export const turnMachine = setup({
   },
 }).createMachine({
   id: 'turn',
-  description: 'One step of progress: attempts until one succeeds or none are left.',
+  description: 'One step of progress: attempts until one makes progress or none are left.',
   context: ({ input }) => freshTurn(input),
   initial: 'choosing',
   on: {

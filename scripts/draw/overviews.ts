@@ -88,7 +88,37 @@ const levels: readonly { machine: string; bound: string; rules: string }[] = [
   { machine: 'tool-call', bound: 'exactly one answer, whatever happens', rules: 'C-1' },
 ];
 
-/** The four nested machines, with the bound written on them. */
+/** What surrounds the machines, from left to right, and what passes to the right and back. */
+const around: readonly { name: string; holds: string; on?: [to: string, back: string] }[] = [
+  { name: 'folds', holds: 'conversation, counters, log, events: all that is known', on: ['', '← facts'] },
+  { name: 'machines', holds: 'decide; they see no clock, chance, disk or network', on: ['effects →', '← deliveries'] },
+  { name: 'host', holds: 'the one door: requests out, results and commands in', on: ['requests →', '← deliveries'] },
+  { name: 'driver', holds: 'performs effects: models, tools, waits, approvals', on: ['marks →', '← replay'] },
+  { name: 'journal', holds: 'deliveries in order: a crash loses nothing' },
+];
+
+/** The parts around the machines in a row, with what passes between two neighbours. */
+function surroundings(width: number, margin: number, y: number): string[] {
+  const gap = 84;
+  const own = (width - 2 * margin - (around.length - 1) * gap) / around.length;
+  return around.flatMap(({ name, holds, on }, index) => {
+    const x = margin + index * (own + gap);
+    const middle = x + own + gap / 2;
+    const [to, back] = on ?? ['', ''];
+    return [
+      box({ x, y, width: own, height: 88, fill: name === 'machines' ? '#eef2ff' : '#f8fafc', stroke: '#6366f1' }),
+      written(x + 10, y + 22, name, { size: 14, bold: true }),
+      ...lines(holds, Math.floor(own / 6)).map((text, at) =>
+        written(x + 10, y + 40 + at * 14, text, { size: 10, color: quiet }),
+      ),
+      ...[to, back].map((text, at) =>
+        written(middle, y + 38 + at * 20, text, { size: 10, color: blue, anchor: 'middle' }),
+      ),
+    ];
+  });
+}
+
+/** The four nested machines, with the bound written on them, and below them what surrounds the machines. */
 export function nestedPicture(drawings: readonly Drawing[]): string {
   const [width, step, margin] = [960, 96, 16];
   const height = 60 + levels.length * step + 40;
@@ -110,7 +140,12 @@ export function nestedPicture(drawings: readonly Drawing[]): string {
     ];
   });
   const title = written(margin, 32, 'A session sends at most maxTurns x maxRetries requests', { size: 18, bold: true });
-  return svg(width, height, 'The four nested machines and the bound', [title, ...parts]);
+  const below = surroundings(width, margin, height + 8);
+  return svg(width, height + 112, 'The four nested machines, the bound, and what surrounds them', [
+    title,
+    ...parts,
+    ...below,
+  ]);
 }
 
 /** A machine on two levels, in DOT: its parts, and the states in each. Only arrows between states that differ are drawn. */

@@ -2,7 +2,7 @@ import type { Delivery, Effect, EffectKind, EffectKinds, SessionCommand } from '
 import type { Host } from './host.ts';
 
 /**
- * An effect under way: its key, the signal that aborts when the machines cancel it, and when it first began (epoch ms),
+ * A running effect: its key, the signal that aborts when the machines cancel it, and when it first began (epoch ms),
  * which may have been in another process.
  */
 export type EffectContext = { readonly key: string; readonly signal: AbortSignal; readonly since: number };

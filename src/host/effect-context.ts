@@ -1,7 +1,7 @@
 import type { Effect } from '../../machines/index.ts';
 import type { EffectContext } from './driver.ts';
 
-/** An effect under way. Its signal is created on first use, because many effects never use it. */
+/** A running effect. Its signal is created on first use, because many effects never use it. */
 export class RunningEffect implements EffectContext {
   readonly effect: Effect;
   readonly since: number;

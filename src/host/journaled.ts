@@ -32,7 +32,7 @@ type Phase = 'held' | 'running' | 'suspending' | 'released';
 
 /**
  * The journaled driver: like the memory driver, but each delivery is durable before it is delivered, and each effect is
- * marked before it begins. It can let go of the session.
+ * marked before it begins. It can stop without ending the session.
  */
 export class JournaledDriver implements Driver {
   private readonly log: DriverLog;
@@ -107,7 +107,7 @@ export class JournaledDriver implements Driver {
     return this.working;
   }
 
-  /** Lets go of the session: every running effect's signal aborts, and nothing more is delivered. */
+  /** Stops without ending the session: every running effect's signal aborts, and nothing more is delivered. */
   release(): void {
     this.phase = 'released';
     this.core.cancelAll();
@@ -149,7 +149,7 @@ export class JournaledDriver implements Driver {
       while (this.hasWork) {
         if (eventLoop.isDue) {
           await eventLoop.turn();
-          // The session may have been let go of meanwhile.
+          // The driver may have been stopped meanwhile.
           if (!this.hasWork) break;
         }
         const written = this.workOnce();

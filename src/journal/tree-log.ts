@@ -122,7 +122,7 @@ export class TreeLog {
     void tick();
   }
 
-  /** Whether no other process can have the session, as far as this one knows without asking; true once all has ended. */
+  /** True while this process's last renewal of the lease is valid, and once all has ended. */
   get isHeld(): boolean {
     return this.closed || this.lease.isHeld;
   }

@@ -42,7 +42,7 @@ export type Sighting =
   | { type: 'effect.late'; key: string }
   /** The session continues after a crash or a suspension. `interrupted`: the keys of what had begun and not ended (D-4). */
   | { type: 'session.resumed'; interrupted: string[] }
-  /** The session was let go of before its end: `slugs` is `suspended` or `journal_failed`. It can be resumed. */
+  /** The session stopped before its end: `slugs` is `suspended` or `journal_failed`. It can be resumed. */
   | { type: 'session.suspended'; failure: Failure }
   /** A user's observer threw. Those of events and of inspection are reported once, and a slice is not called again. */
   | { type: 'observer.failed'; observer: string; message: string };

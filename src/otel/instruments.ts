@@ -70,7 +70,7 @@ export class Instruments {
       case 'session.failed':
       case 'session.aborted':
       case 'session.suspended': {
-        // A session that was let go of has not failed; one that lost its journal has.
+        // A suspended session has not failed; one that lost its journal has.
         const slugs = event.failure.slugs.filter((slug) => slug !== 'suspended');
         for (const slug of slugs) this.slugs.add(1, { ...agent, 'pawl.slug': slug });
         return;

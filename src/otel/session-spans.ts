@@ -112,7 +112,7 @@ export class SessionSpans implements SessionTelemetry {
       case 'session.aborted':
       case 'session.suspended': {
         const { slugs, detail } = event.failure;
-        // A session that was let go of has not failed.
+        // A suspended session has not failed.
         const slug = slugs[0] === 'suspended' ? null : (slugs[0] ?? null);
         this.endSession(event.at, event.type.slice('session.'.length), slug, detail);
         return;

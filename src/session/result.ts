@@ -23,7 +23,7 @@ export type Ended<Report> = {
   readonly counters: Counters;
 };
 
-/** How a session ended, or was let go of. */
+/** How a session ended, or was suspended. */
 export type Ending = SessionOutput | { status: 'suspended'; failure: Failure };
 
 /** Returns the counters of a session with those of the sub-agents that still run: a copy, since budgets are counted by them. */

@@ -37,7 +37,7 @@ export type SessionResult<Report = unknown> = {
   | { success: true; status: 'succeeded'; report: AcceptedReport<Report>; failure?: never }
   | {
       success: false;
-      /** `suspended`: the session was let go of, and can be resumed from its journal. */
+      /** `suspended`: the session has not ended, and can be resumed from its journal. */
       status: 'failed' | 'aborted' | 'suspended';
       report: SyntheticReport;
       failure: Failure;
@@ -81,7 +81,7 @@ export type Session<Report = unknown> = {
    */
   answer(callId: string, output: unknown, options?: AnswerOptions): boolean;
   /**
-   * Lets go of a session with a journal, so that another process can resume it at once: begins nothing more, waits
+   * Stops running a session with a journal, so that another process can resume it at once: begins nothing more, waits
    * until the running requests and tools have ended, writes all down and gives back the lease. What still runs after
    * `graceMs` (default: 10,000; on the clock of the session) counts as interrupted (D-4). `result` then has the status
    * `suspended`.

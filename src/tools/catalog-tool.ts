@@ -64,7 +64,7 @@ export type CatalogTool = {
   /** The tool's own timeout in ms; null for a tool that limits itself. Default: the agent's `toolTimeoutMs`. */
   timeoutMs?: number | null;
   /**
-   * What becomes of a call that ran when its process died (D-4): it is answered `interrupted`, runs again, or continues, as a
+   * What follows for a call that ran when its process died (D-4): it is answered `interrupted`, runs again, or continues, as a
    * sub-agent does. Default: `answer`.
    */
   afterCrash?: 'answer' | 'repeat' | 'continue';

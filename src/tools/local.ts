@@ -40,7 +40,7 @@ type OwnFields = {
 export type LocalTool = (SdkTool | ClientTool | FunctionTool) & OwnFields;
 
 /**
- * Declares that a tool may run twice with the effect of one run: after a crash, a call that was under way runs again
+ * Declares that a tool may run twice with the effect of one run: after a crash, a call that was in flight runs again
  * instead of being answered `interrupted` (D-4). Both runs get the same `idempotencyKey` in their context. Throws
  * `invalid_tool`.
  */

@@ -65,7 +65,7 @@ export function providerTool(id: string): ProviderTool {
   return table[id] ?? {};
 }
 
-/** Returns the output as the item that the tool's result must be, if it must be one, whatever became of the call. */
+/** Returns the output as the item that the tool's result must be, if it must be one, even if the call failed. */
 export function asItem(output: ToolOutput, resultItem: ProviderTool['resultItem']): ToolOutput {
   if (resultItem === undefined) return output;
   switch (output.type) {

@@ -32,7 +32,7 @@ import type { Slots } from './slots.ts';
 
 /** A session's lease in its journal. */
 export type Lease = {
-  /** Whether no other process can have the session, as far as this one knows without asking; true once all has ended. */
+  /** True while this process's last renewal of the lease is valid, and once all has ended. */
   readonly isHeld: boolean;
   /** Renews a lease that may have run out. If another process has the session, everything is aborted. Never rejects. */
   renew(): Promise<void>;

@@ -16,7 +16,7 @@ const pollMs = 250;
 
 /**
  * Follows a session that another process runs, through its journal, which it reads four times a second; `secrets` are
- * texts that no event may show (S-5). When that process has let go of the session or died, the events go on as those of
+ * texts that no event may show (S-5). When that process has suspended the session or died, the events go on as those of
  * what `suspended` returns, or end. Rejects with `session_unknown`, or if the journal cannot be read.
  */
 export async function followSession(journal: Journal, sessionId: string, given: FollowOptions = {}): Promise<Followed> {

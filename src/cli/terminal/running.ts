@@ -157,7 +157,7 @@ class Running {
     };
   }
 
-  /** What becomes of a call that needs approval where no terminal can ask: null lets it wait. */
+  /** The decision on a call that needs approval where no terminal can ask; null lets it wait. */
   private unattended(name: string): Decision | null {
     if (this.journal === undefined && this.pages.inspector === null)
       return { approved: false, reason: 'no terminal is available to ask for approval' };

@@ -79,7 +79,7 @@ export const logLines: readonly LogLine[] = [
   {
     event: 'session.suspended',
     level: 'info',
-    when: 'A session with a journal was let go of by `suspend`.',
+    when: 'A session with a journal was suspended by `suspend`.',
     fields: [...session, 'slugs', 'detail', 'retryAt', ...totals, 'msg'],
     advice: 'Resume it with `resumeSession` or `resumeAll`.',
     example: {
@@ -97,7 +97,7 @@ export const logLines: readonly LogLine[] = [
     level: 'error',
     when: 'The journal of a session could not be written any more, so nothing more was done (`journal_failed`).',
     fields: [...session, 'slugs', 'detail', 'retryAt', ...totals, 'msg'],
-    advice: 'Mend the journal: its disk, its server, its rights. Then resume the session.',
+    advice: 'Fix the journal (disk, server, permissions), then resume the session.',
     example: {
       event: 'session.suspended',
       ...own,
@@ -163,7 +163,7 @@ export const logLines: readonly LogLine[] = [
     when: 'A server (`pawl/openai`, `pawl/ui`, `serveMcp` over HTTP) could not answer a request, and the client is not at fault. It gets a 409, 500 or 503 without details.',
     fields: ['error', 'msg'],
     advice:
-      'Read `error`. `agent_changed`: the session waits for the agent that began it. `journal_failed`: mend the journal.',
+      'Read `error`. `agent_changed`: the session waits for the agent that began it. `journal_failed`: fix the journal.',
     example: {
       event: 'request.failed',
       error: 'PawlError: The journal pawl.db cannot be read: database disk image is malformed.\n    at read (…)',

@@ -126,7 +126,7 @@ export const runLines: readonly LogLine[] = [
     level: 'warn',
     when: 'A run: your logger or listener threw. Sessions report it as an event of that name.',
     fields: ['name', 'message'],
-    advice: 'Mend the observer; the run is not affected, and further errors of it are not logged.',
+    advice: 'Fix the observer. The run is not affected, and its further errors are not logged.',
     example: { event: 'observer.failed', name: 'onEvent', message: 'socket closed' },
   },
 ];

@@ -12,7 +12,7 @@ import type { Catalog } from '../../tools/catalog.ts';
 import { estimateOutputTokens } from '../../vocabulary/tokens.ts';
 
 /**
- * What becomes of a session's effects when its process dies or lets go of it (D-4). `hasSubAgents`: whether some still
+ * How a session's effects go on after its process died or suspended it (D-4). `hasSubAgents`: whether some still
  * run, which the end of the session waits for and a suspension does not.
  */
 export function effectPolicy(catalog: Catalog, hasSubAgents: () => boolean): EffectPolicy {

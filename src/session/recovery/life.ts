@@ -39,7 +39,7 @@ export type LifeObserver = Pick<
 export class SessionLife {
   readonly observer: LifeObserver;
   private readonly parts: LifeParts;
-  /** The session was let go of: it begins, delivers and accepts nothing more. */
+  /** The session was suspended: it begins, delivers and accepts nothing more. */
   isRetired = false;
 
   constructor(parts: LifeParts) {
@@ -114,7 +114,7 @@ export class SessionLife {
     this.parts.journaled?.release();
   }
 
-  /** The root was let go of, or never began (`failed`): its event tells. */
+  /** The root was suspended, or never began (`failed`), and published its own event. */
   told(status: 'failed' | 'suspended', failure: Failure): void {
     const { observer } = this.parts;
     if (status === 'failed') observer.takeFact({ type: 'session.failed', turns: 0, failure });

@@ -9,7 +9,7 @@ import type { SubSession } from '../sub-agents/sub-session.ts';
 /** The root of a tree of sessions, which ends without its machines. */
 export type SuspendedRoot = Pick<SubSession, 'tree' | 'life' | 'result'> & { letGo(ending: Ending): Promise<void> };
 
-/** Lets go of a session and its sub-agents: writes everything down and gives the lease back. */
+/** Suspends a session and its sub-agents: writes everything to the journal and gives the lease back. */
 export class Suspension {
   private readonly done: Promise<void>;
   private readonly clock: Clock;

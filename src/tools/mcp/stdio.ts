@@ -132,7 +132,7 @@ const minuteMs = 60_000;
 export function thinned(onLine: (line: string) => void, now = () => systemClock.now()): (line: string) => void {
   let [count, since] = [0, now()];
   return (line) => {
-    // Its minute begins with a line, whatever becomes of the clock.
+    // Its minute begins with a line, even if the clock jumps.
     if (Math.abs(now() - since) >= minuteMs) [count, since] = [0, now()];
     count += 1;
     if (count <= mostLines) onLine(line);

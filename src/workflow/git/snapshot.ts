@@ -13,7 +13,7 @@ export async function snapshot(folder: string): Promise<Snapshot | null> {
   return { root: repository.root, tree };
 }
 
-/** The files of writes that are under way. */
+/** The files of unfinished writes. */
 const temporary = ':(top,exclude,glob)**/.????????????.tmp';
 
 /** Returns the tree of the work tree around a folder, without the logs of runs below it. The index then matches it. */

@@ -6,7 +6,7 @@ import type { Store } from '../store.ts';
 const mostBoxes = 64;
 
 const words: Record<GaugeBox, string> = {
-  running: 'under way',
+  running: 'running',
   succeeded: 'succeeded',
   failed: 'failed',
   free: 'may still be sent',
