@@ -44,18 +44,31 @@ const short = (arrow: string) =>
     .replace(/^\w+\./, '')
     .replace(/--> \w+\./, '--> ');
 
-/** The line for one result of a step. Work item drafts have a golden file of their own. */
-function toldOf(one: Step['out'][number]): Told {
+/** A work item's draft by its title, and the state of a run by its phase: both have golden files of their own. */
+function inShort(key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (key === 'draft' && 'title' in value) return value.title;
+  return key === 'state' && 'current_phase' in value ? value.current_phase : value;
+}
+
+/** What differs from the field of the same name in the context, which is what most facts and outputs repeat. */
+function apartFrom(context: object, value: object): object {
+  const isOther = ([key, one]: [string, unknown]) => JSON.stringify(one) !== JSON.stringify(Reflect.get(context, key));
+  return Object.fromEntries(Object.entries(value).filter(isOther));
+}
+
+/** The line for one result of a step. */
+function toldOf(one: Step['out'][number], context: object): Told {
   if ('fact' in one) {
     const { type, ...rest } = one.fact;
-    return new Told(`says ${type}`, rest);
+    return new Told(`says ${type}`, apartFrom(context, rest));
   }
   if ('sent' in one) {
     const { type, ...rest } = one.sent;
     return new Told(`sends ${one.to} ${type}`, rest);
   }
   const { asked, input } = one;
-  const plain = JSON.parse(JSON.stringify(input), (key, value) => (key === 'draft' ? value.title : value));
+  const plain = JSON.parse(JSON.stringify(input), inShort);
   const { key, request, ...rest } = plain;
   if (key === undefined) return new Told(`asks ${asked}`, plain);
   return new Told(`asks ${asked} ${key}`, request ?? rest);
@@ -64,14 +77,14 @@ function toldOf(one: Step['out'][number]): Told {
 /** The results of a path's last event: facts, events sent, invocations, changed context and output. */
 function ledTo({ steps, end }: Trail): Told[] {
   const [before, last] = [steps.at(-2), steps.at(-1)];
-  const isNew = ([key, value]: [string, unknown]) => JSON.stringify(value) !== JSON.stringify(before?.context[key]);
-  const holds = Object.fromEntries(Object.entries(last?.context ?? {}).filter(isNew));
+  const context = last?.context ?? {};
+  const holds = apartFrom(before?.context ?? {}, context);
   const children = last?.children.join(', ') ?? '';
   return [
-    ...(last?.out ?? []).map(toldOf),
+    ...(last?.out ?? []).map((one) => toldOf(one, context)),
     ...(Object.keys(holds).length > 0 ? [new Told('holds', holds)] : []),
     ...(children === (before?.children.join(', ') ?? '') ? [] : [new Told(`runs ${children || 'nothing'}`, {})]),
-    ...(end.status === 'done' ? [new Told('ends with', end.output)] : []),
+    ...(end.status === 'done' ? [new Told('ends with', apartFrom(context, Object(end.output)))] : []),
   ];
 }
 

@@ -23,7 +23,7 @@ import {
   requestsLeft,
   userMessage,
 } from '../../../machines/index.ts';
-import { expectGolden } from '../../support/golden.ts';
+import { expectGolden, transcript } from '../../support/golden.ts';
 
 describe('S-4: the counters after each fact', () => {
   const where = { turn: 1, attempt: 1, target: 'one' };
@@ -122,12 +122,31 @@ describe('D-1: a leaf', () => {
     const left = started();
     const waiting = left.state();
     left.actor.send({ type: 'leave' });
-    return expectGolden('leaves.txt', {
-      waiting,
-      delivered: [delivered.heard, delivered.state()],
-      broke: [broke.heard, broke.state()],
-      left: [left.heard, left.state()],
-    });
+    expect(
+      transcript({
+        waiting,
+        delivered: [delivered.heard, delivered.state()],
+        broke: [broke.heard, broke.state()],
+        left: [left.heard, left.state()],
+      }),
+    ).toMatchInlineSnapshot(`
+      "waiting
+        "waiting"
+        &1 { status: "active", output: undefined, error: undefined, key: "k", request: &2 { dueAt: 7, kind: "backoff" } }
+
+      delivered
+        [ &3 { type: "effect.requested", effect: { kind: "wait", key: "k", request: *2 } } ]
+        [ "done", *1 with { status: "done", output: { at: 5, chance: 0.5, outcome: {} } } ]
+
+      broke
+        [ *3 ]
+        [ "broken", *1 with { status: "error", error: "no" } ]
+
+      left
+        [ *3, { type: "effect.cancelled", key: "k" } ]
+        [ "left", *1 with { status: "stopped" } ]
+      "
+    `);
   });
 
   it('requests the effect it is named after', () => {

@@ -17,7 +17,7 @@ import {
 } from '../../../machines/index.ts';
 import { cutShort, denied, executed, settled } from '../../../machines/tool-call/tool-call.rules.ts';
 import { slugDocument } from '../../graph/slug-document.ts';
-import { expectGolden } from '../../support/golden.ts';
+import { expectGolden, transcript } from '../../support/golden.ts';
 
 const plain: Circumstances = {
   replyComplete: true,
@@ -120,24 +120,49 @@ describe('C-1 C-5 B-5 T-2 F-2: tool calls', () => {
   it('T-2: in a batch get the answers in the golden file', async () => {
     const answer = (success: boolean, output: ToolOutput) => ({ name: 'search', success, output });
     const image = { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'AAAA' } } as const;
-    await expectGolden('batches.txt', {
-      none: batchOutput([]),
-      'texts and JSON': batchOutput([
-        answer(true, { type: 'text', value: 'one' }),
-        answer(false, { type: 'error-text', value: 'two' }),
-        answer(true, { type: 'json', value: { three: 3 } }),
-        answer(false, { type: 'error-json', value: [4] }),
-        answer(false, { type: 'execution-denied' }),
-        answer(false, { type: 'execution-denied', reason: 'no' }),
-      ]),
-      'with a picture': batchOutput([
-        answer(true, { type: 'text', value: 'one' }),
-        answer(true, { type: 'content', value: [{ type: 'text', text: 'see' }, image] }),
-      ]),
-      'content of texts alone': batchOutput([
-        answer(true, { type: 'content', value: [{ type: 'text', text: 'see' }] }),
-      ]),
-    });
+    expect(
+      transcript({
+        none: batchOutput([]),
+        'texts and JSON': batchOutput([
+          answer(true, { type: 'text', value: 'one' }),
+          answer(false, { type: 'error-text', value: 'two' }),
+          answer(true, { type: 'json', value: { three: 3 } }),
+          answer(false, { type: 'error-json', value: [4] }),
+          answer(false, { type: 'execution-denied' }),
+          answer(false, { type: 'execution-denied', reason: 'no' }),
+        ]),
+        'with a picture': batchOutput([
+          answer(true, { type: 'text', value: 'one' }),
+          answer(true, { type: 'content', value: [{ type: 'text', text: 'see' }, image] }),
+        ]),
+        'content of texts alone': batchOutput([
+          answer(true, { type: 'content', value: [{ type: 'text', text: 'see' }] }),
+        ]),
+      }),
+    ).toMatchInlineSnapshot(`
+      "none
+        { type: "text", value: "" }
+
+      texts and JSON
+        {
+          type: "text",
+          value: "[0] search: succeeded\\none\\n\\n[1] search: failed\\ntwo\\n\\n[2] search: succeeded\\n{\\"three\\":3}\\n\\n[3] search: failed\\n[4]\\n\\n[4] "
+          "search: failed\\nDenied.\\n\\n[5] search: failed\\nDenied: no"
+        }
+
+      with a picture
+        {
+          type: "content",
+          value: [
+            &1 { type: "text", text: "[0] search: succeeded\\none" }, *1 with { text: "[1] search: succeeded" }, *1 with { text: "see" },
+            { type: "file", mediaType: "image/png", data: { type: "data", data: "AAAA" } }
+          ]
+        }
+
+      content of texts alone
+        { type: "text", value: "[0] search: succeeded\\n\\nsee" }
+      "
+    `);
   });
 });
 

@@ -6,7 +6,7 @@ import * as queue from '../../../machines/workflow/queue.rules.ts';
 import * as settling from '../../../machines/workflow/settling.rules.ts';
 import type { TakenItem } from '../../../machines/workflow/workflow.types.ts';
 import { item, worked } from '../../graph/levels/item.ts';
-import { expectGolden } from '../../support/golden.ts';
+import { expectGolden, transcript } from '../../support/golden.ts';
 import { context, failure, incidents, limits, stop } from '../../support/incidents.ts';
 
 describe('W-2: work items drafted from incidents', () => {
@@ -27,13 +27,43 @@ describe('W-2: work items drafted from incidents', () => {
     ));
 
   it('a blocked item becomes a human action', () =>
-    expectGolden('blocked.txt', {
-      plain: blockedDraft(item(1, { component: 'core' }), 'Buy it.\nSoon.', 'now'),
-      'with control characters': blockedDraft(item(1), 'Ring\u0007\u0007it\u0007', 'now').title,
-      'with a blank end of its line': blockedDraft(item(1), 'Buy it.  \nSoon.', 'now').title,
-      'without words': blockedDraft(item(1), ' ', 'now'),
-      long: blockedDraft(item(1), `${'a word '.repeat(30)}`, 'now').title,
-    }));
+    expect(
+      transcript({
+        plain: blockedDraft(item(1, { component: 'core' }), 'Buy it.\nSoon.', 'now'),
+        'with control characters': blockedDraft(item(1), 'Ring\u0007\u0007it\u0007', 'now').title,
+        'with a blank end of its line': blockedDraft(item(1), 'Buy it.  \nSoon.', 'now').title,
+        'without words': blockedDraft(item(1), ' ', 'now'),
+        long: blockedDraft(item(1), `${'a word '.repeat(30)}`, 'now').title,
+      }),
+    ).toMatchInlineSnapshot(`
+      "plain
+        &1 {
+          item_type: "human_action", title: "Unblock BUG-001: Buy it.", component: "core", priority: "P1",
+          evidence: [
+            { type: "file", location: "bugs/BUG-001", description: "Item BUG-001, set aside until this is done" },
+            { type: "file", location: ".agent-state.json", description: "The state of the run when it failed" },
+            { type: "log", location: "agent_runs/now/", description: "The session logs of the run" }
+          ],
+          description: "Buy it.\\nSoon.", metadata: &2 { required_action: "Buy it.\\nSoon.", blocks: ["BUG-001"] }
+        }
+
+      with control characters
+        "Unblock BUG-001: Ring it"
+
+      with a blank end of its line
+        "Unblock BUG-001: Buy it."
+
+      without words
+        *1 with {
+          title: "Unblock BUG-001: (no message)", component: "workflow", description: "(no message)",
+          metadata: *2 with { required_action: "(no message)" }
+        }
+
+      long
+        "Unblock BUG-001: a word a word a word a word a word a word a word a word a word a word a word a word a word a word a"
+        " word a word a word…"
+      "
+    `));
 
   it('fingerprints differ by message but ignore numbers', () => {
     const at = (message: string) => fingerprintOf({ kind: 'critical_error', phase: 'scanning', item: null, message });
