@@ -272,6 +272,7 @@ writeFileSync(
     slugs: slugs.length,
   }),
 );
+spawnSync('node_modules/.bin/biome', ['format', '--write', 'docs/verification.md'], { stdio: 'ignore' });
 const broken = caught.length + together.length + noticed.length;
 say(
   `Wrote docs/verification.md and reports/verification.md. ${broken - uncaught.length} of ${broken} breakages were noticed.`,
