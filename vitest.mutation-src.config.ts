@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 /** The tests that mutants of `src/` have to get past: those of sessions that need no other process. */
 const whole = [
-  'test/{agent,host,session,simulation,journal,scenarios,tools,report,observe}/**/*.test.ts',
+  'test/{agent,input,secrets,host,session,simulation,journal,scenarios,tools,report,observe}/**/*.test.ts',
   'test/inspect/{redaction,memory-journal}.test.ts',
 ];
 

@@ -181,7 +181,7 @@ export const turnMachine = setup({
       type: 'final',
     },
     progressed: {
-      description: 'A tool ran, so the session continues.',
+      description: 'An attempt made progress, so the session continues.',
       meta: { rules: ['B-3', 'T-2'] },
       entry: { type: 'end', params: { status: 'progressed' } },
       type: 'final',

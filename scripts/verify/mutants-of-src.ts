@@ -72,7 +72,7 @@ const guards =
   /^src\/(agent\/secrets|context\/|host\/|http\/public-addresses|inspect\/tape\/redacted|journal\/|model\/pricing|observe\/(log\/session-log|waiting-calls)|platform\/node-only\/process-groups|restate\/|secrets\/|session\/|tools\/(mcp\/stdio|policies|run-tool|service\/rest|slots)|ui\/pause|workflow\/run\/spending)/;
 
 /** The folders of the tests that `vitest.mutation-src.config.ts` runs if none are named. */
-const ofAll = /^test\/(agent|host|session|simulation|journal|scenarios|tools|report|observe)\//;
+const ofAll = /^test\/(agent|input|secrets|host|session|simulation|journal|scenarios|tools|report|observe)\//;
 
 /** Tries the survivors of files that have not changed since; `tests` are the additional tests to run. */
 function triedAgain(files: readonly string[], tests: string): Measured[] {

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import type { McpServerConfig } from '../../src/index.ts';
 import { callsIn, type Run } from './session.ts';
 
-export const oddFile = join(import.meta.dirname, './odd-mcp.ts');
+export const faultyFile = join(import.meta.dirname, './faulty-mcp.ts');
 
 /** Identifies this file's servers in the process list. */
 export const mark = `pawl-test-${process.pid}`;
 
 export const odd = (...flags: string[]): McpServerConfig => ({
   command: process.execPath,
-  args: [oddFile, '--stdio', mark, ...flags],
+  args: [faultyFile, '--stdio', mark, ...flags],
 });
 
 /** A server that writes `before` characters and its secret to stderr, and exits. */

@@ -120,13 +120,14 @@ export class SessionEffects {
     return clientOutcome(this.toolOptions, call, answer);
   }
 
-  /** The decision is delivered from outside (`approve`); here it only times out. */
+  /** The decision is delivered from outside (`approve`); here it only times out (T-2). */
   private async approval({ signal, since }: EffectContext): Promise<EffectKinds['approval']['outcome']> {
     const { agent, clock } = this.identity;
     await waitOut({ clock, timeoutMs: agent.limits.approvalTimeoutMs, signal }, since);
     return { decision: 'timeout', reason: null };
   }
 
+  /** Waits until a target is free, or for the deadline (P-3). */
   private async wait({ dueAt, kind }: EffectKinds['wait']['request'], { signal, since }: EffectContext) {
     const { clock } = this.identity;
     // If the clock was set back, the wait would last longer than it was meant to.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { toolName } from '../../../src/tools/mcp/servers.ts';
+import { faultyHttpServer } from '../../support/faulty-mcp.ts';
 import { call, odd, running, slugsOf, texts } from '../../support/mcp.ts';
-import { oddHttpServer } from '../../support/odd-mcp.ts';
 import { callsIn, report, runOverWire } from '../../support/session.ts';
 
 describe.each([['stdio'], ['http']])('a misbehaving server over %s', (wire) => {
@@ -9,7 +9,7 @@ describe.each([['stdio'], ['http']])('a misbehaving server over %s', (wire) => {
     script: Parameters<typeof runOverWire>[0]['script'],
     more: Partial<Parameters<typeof runOverWire>[0]> = {},
   ) {
-    await using server = wire === 'http' ? await oddHttpServer() : null;
+    await using server = wire === 'http' ? await faultyHttpServer() : null;
     const config = server === null ? odd() : { url: server.url };
     return await runOverWire({ script, ...more, definition: { mcpServers: { odd: config }, ...more.definition } });
   }

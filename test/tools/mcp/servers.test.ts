@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type McpServerConfig, mcpPool } from '../../../src/index.ts';
 import { toolName } from '../../../src/tools/mcp/servers.ts';
+import { faultyHttpServer } from '../../support/faulty-mcp.ts';
 import { call, odd, running, slugsOf } from '../../support/mcp.ts';
-import { oddHttpServer } from '../../support/odd-mcp.ts';
 import { json, service } from '../../support/service.ts';
 import { counters, report, runOverWire } from '../../support/session.ts';
 
@@ -104,7 +104,7 @@ it('D-2: a server over HTTP hears of a cancellation before the end of its sessio
 });
 
 it('D-2: servers that neither start nor stop do not keep a session from ending', async () => {
-  await using server = await oddHttpServer({ deaf: true });
+  await using server = await faultyHttpServer({ deaf: true });
   const never = () => new Promise<never>(() => undefined);
   const run = await runOverWire({
     script: [report()],

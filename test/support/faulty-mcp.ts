@@ -116,7 +116,7 @@ function answer({ id, method, params }: Message, { send, raw, die }: Way): unkno
 }
 
 /** Serves the same over HTTP, in this process, one answer per response body. If `deaf`, it never ends its sessions. */
-export async function oddHttpServer({ deaf = false } = {}) {
+export async function faultyHttpServer({ deaf = false } = {}) {
   let alive = true;
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];

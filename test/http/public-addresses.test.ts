@@ -16,10 +16,10 @@ vi.mock('node:dns', async (load) => ({
   },
 }));
 
-let addresses: typeof import('../../../src/http/public-addresses.ts');
+let addresses: typeof import('../../src/http/public-addresses.ts');
 beforeAll(async () => {
   vi.resetModules();
-  addresses = await import('../../../src/http/public-addresses.ts');
+  addresses = await import('../../src/http/public-addresses.ts');
 });
 beforeEach(() => Object.assign(system, { addresses: [], error: null, asked: [] }));
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { shownUrl } from '../../../src/http/http-policy.ts';
+import { shownUrl } from '../../src/http/http-policy.ts';
 
 it.each([
   ['https://ada:secret@example.com:8443/a/b?key=secret#c', 'https://example.com:8443/a/b'],
