@@ -23,6 +23,7 @@ describe('the floors of src/', () => {
   it.each([
     ['a type from a room above', 'src/journal/journal.ts', "import type { Session } from '../session/session.ts';"],
     ['a value from a room on the same floor', 'src/model/faults.ts', "export { ToolError } from '../tools/result.ts';"],
+    ['a module for what it does', 'src/host/clock.ts', 'import "../session/commands.ts";'],
     ['a module that is loaded later', 'src/secrets/redact.ts', "await import('../input/errors.ts');"],
   ])('%s is seen', (_what, path, line) => {
     const mutant = { path, imports: importsIn(path, `${readFileSync(path, 'utf8')}\n${line}`) };

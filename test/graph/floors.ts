@@ -57,9 +57,9 @@ export const floors: readonly (readonly Room[])[] = [
 /** A source file, and the files of this project that it imports. */
 export type Imports = { path: string; imports: readonly string[] };
 
-/** Returns the imports of a TypeScript file, type imports and `import()` included. */
+/** Returns the imports of a TypeScript file; types, side effects and `import()` included. */
 export function importsIn(path: string, text: string): string[] {
-  return [...text.matchAll(/(?:\bfrom|\bimport\()\s*'(\.[^']+)'/g)].map(([, from = '']) =>
+  return [...text.matchAll(/(?:\bfrom|\bimport\(|^import)\s*['"](\.[^'"]+)['"]/gm)].map(([, from = '']) =>
     normalize(join(dirname(path), from)),
   );
 }
