@@ -50,7 +50,7 @@ export class JournaledDriver implements Driver {
   private last: Promise<void> = Promise.resolve();
   private onIdle: (() => void) | null = null;
 
-  /** `replay` is what a resumed session was replayed by: this goes on from there, once `goOn` is called. */
+  /** A resumed session continues where `replay` stopped, once `goOn` is called. */
   constructor(log: DriverLog, policy: EffectPolicy, replay: ReplayDriver | null = null) {
     this.log = log;
     this.policy = policy;

@@ -42,12 +42,12 @@ export class ReplayDriver implements Driver {
     if (!this.begunAt.has(key)) this.begunAt.set(key, at);
   }
 
-  /** Returns the next step of the actor tree, to be taken; undefined if there is none. */
+  /** Returns the next step of the actor tree, to be taken; undefined at the end. */
   nextStep(): (() => void) | undefined {
     return this.steps.shift();
   }
 
-  /** Takes the next step of the actor tree. Returns false if there is none. */
+  /** Takes the next step of the actor tree. Returns false at the end. */
   step(): boolean {
     const step = this.nextStep();
     step?.();

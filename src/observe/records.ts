@@ -62,7 +62,7 @@ export class Records implements Fold {
   /** By call id, for each tool that began in the current attempt: when it began, and what its sub-agent cost. */
   private readonly begun = new Map<string, Pick<CallRecord, 'costUsd'> & { startedAt: number }>();
 
-  /** Whether a request may follow what happened so far: no report is accepted, and the turn goes on or is not the last. */
+  /** Whether another request may follow: no report is accepted, and the turn can continue or another can begin. */
   get mayRequest(): boolean {
     const { status, isLastTurn } = this.turns.at(-1) ?? { status: 'running', isLastTurn: false };
     return this.accepted === null && (status === 'running' || (status === 'progressed' && !isLastTurn));

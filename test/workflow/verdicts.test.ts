@@ -95,7 +95,7 @@ describe('W-1: the verdict in a report', () => {
     ...[{ status: 'Succeeded' }, { status: 'done' }, { status: 'passed', success: true }, { success: 'true' }, {}],
     ...[{ result: 'succeeded' }, [{ status: 'succeeded' }], null, 7, '', 'PASSED', 'Status: done'],
     ...['Done. {"status":"succeeded"}', '```json\n{"status":"succeeded"}\n```', '"succeeded"', '{"status":"succeeded"'],
-  ])('is none: %j', (content) => {
+  ])('states no verdict: %j', (content) => {
     expect(verdictIn(content)).toMatchObject({
       verdict: 'failed',
       message: expect.stringContaining('The report states no verdict: '),

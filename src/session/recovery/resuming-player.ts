@@ -13,7 +13,7 @@ export type PlayedParts = {
   resumed: ResumedDriver | null;
 };
 
-/** Plays a session that goes on after its replay. */
+/** Plays a session that continues after its replay. */
 export class ResumingPlayer implements Player {
   private readonly parts: PlayedParts;
 

@@ -67,7 +67,7 @@ export function stating(agent: Agent, schema: Schema): Agent {
   return known;
 }
 
-/** Returns the object that a report is; of a text, the object that the whole text is, as JSON. Null if there is none. */
+/** Returns a report that is an object, or the object in a report that is JSON text; null otherwise. */
 export function statedIn(content: unknown): Record<string, unknown> | null {
   if (typeof content !== 'string') return asObject(content);
   try {
