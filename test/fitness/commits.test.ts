@@ -35,7 +35,6 @@ function wrongWith({ subject, body }: Commit): string[] {
 const { status, stdout } = spawnSync('git', ['log', '--no-merges', '--format=%s%x00%b%x01', `${before}..HEAD`], {
   encoding: 'utf8',
 });
-/** None where the history is not at hand, as in a shallow clone. */
 const commits = (status === 0 ? stdout : '')
   .split('\x01')
   .map((text) => text.trim())
@@ -46,7 +45,8 @@ const commits = (status === 0 ? stdout : '')
   });
 
 describe('commits', () => {
-  it('say where and what in 72 characters, and why', () => {
+  it.skipIf(status !== 0)('say where and what in 72 characters, and why', () => {
+    expect(commits.length).toBeGreaterThan(0);
     expect(commits.flatMap(wrongWith)).toEqual([]);
   });
 

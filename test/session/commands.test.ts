@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { Counters } from '../../machines/index.ts';
+import type { Limits, SessionEvent } from '../../src/index.ts';
+import type { ServerScript } from '../../src/testing/index.ts';
 import { callsIn, counters, report, runOverWire, tokensOf } from '../support/session.ts';
 import { guarded, search, searchCall } from '../support/tools.ts';
 
@@ -66,7 +69,57 @@ describe('commands in one tick', () => {
 });
 
 describe('D-2e: steering is taken only while a request can carry it', () => {
-  const steered = async (script: Parameters<typeof runOverWire>[0]['script'], at: string, limits: object) => {
+  const empty = { text: '' };
+  const searched = (count: number, reports: number) => ({
+    toolCalls: {
+      requested: count + reports,
+      answered: count + reports,
+      executed: count,
+      succeeded: count,
+      acknowledged: reports,
+    },
+    reports: { attempted: reports },
+    costUsd: null,
+  });
+  const failed = (attempts: number, slugs: Counters['slugs']) => ({ attempts, failedAttempts: attempts, slugs });
+  type Counted = Parameters<typeof counters>[0];
+
+  it.each<[string, ServerScript, SessionEvent['type'], Partial<Limits>, boolean, number, Counted]>([
+    [
+      'a turn that others follow progressed',
+      [searchCall, searchCall, report()],
+      ...(['turn.progressed', {}, true, 1] as const),
+      { turns: 3, attempts: 3, ...searched(2, 1), tokens: tokensOf(3) },
+    ],
+    [
+      'an attempt failed, and another follows',
+      [empty, empty, report()],
+      ...(['attempt.failed', {}, true, 1] as const),
+      {
+        ...{ turns: 1, attempts: 3, failedAttempts: 2, notices: 2, slugs: { empty_response: 2 } },
+        ...searched(0, 1),
+        tokens: tokensOf(3),
+      },
+    ],
+    [
+      'a report was accepted',
+      [report()],
+      ...(['report.accepted', {}, false, 0] as const),
+      { turns: 1, attempts: 1, ...searched(0, 1), tokens: tokensOf(1) },
+    ],
+    [
+      'the last attempt of the turn failed',
+      [empty],
+      ...(['turn.exhausted', { maxRetries: 1 }, false, 0] as const),
+      { turns: 1, ...failed(1, { empty_response: 2, retries_exhausted: 1 }), costUsd: null, tokens: tokensOf(1) },
+    ],
+    [
+      'the session failed',
+      [empty],
+      ...(['session.failed', { maxRetries: 1 }, false, 0] as const),
+      { turns: 1, ...failed(1, { empty_response: 2, retries_exhausted: 1 }), costUsd: null, tokens: tokensOf(1) },
+    ],
+  ])('%s', async (_, script, at, limits, isTaken, carried, counted) => {
     const taken: boolean[] = [];
     const { result, requests } = await runOverWire({
       script,
@@ -75,19 +128,9 @@ describe('D-2e: steering is taken only while a request can carry it', () => {
         if (event.type === at && taken.length === 0) taken.push(session.steer('Look in the cellar.'));
       },
     });
-    const carried = requests.filter(({ body }) => JSON.stringify(body).includes('cellar')).length;
+    const holding = requests.filter(({ body }) => JSON.stringify(body).includes('cellar'));
     const kept = JSON.stringify(result.conversation).split('cellar').length - 1;
-    return { taken, carried, kept };
-  };
-
-  it.each([
-    ['a turn that others follow progressed', [searchCall, searchCall, report()], 'turn.progressed', {}, [true], 1],
-    ['an attempt failed, and another follows', [{ text: '' }, { text: '' }, report()], 'attempt.failed', {}, [true], 1],
-    ['a report was accepted', [report()], 'report.accepted', {}, [false], 0],
-    ['the last attempt of the turn failed', [{ text: '' }], 'turn.exhausted', { maxRetries: 1 }, [false], 0],
-    ['the last turn is over', [searchCall, searchCall], 'turn.exhausted', { maxTurns: 2, maxRetries: 1 }, [false], 0],
-    ['the session failed', [{ text: '' }], 'session.failed', { maxRetries: 1 }, [false], 0],
-  ] as const)('%s', async (_, script, at, limits, taken, carried) => {
-    expect(await steered([...script], at, limits)).toEqual({ taken: [...taken], carried, kept: carried });
+    expect([taken, holding.length, kept]).toEqual([[isTaken], carried, carried]);
+    expect(result.counters).toEqual(counters(counted));
   });
 });

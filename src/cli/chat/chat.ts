@@ -126,7 +126,7 @@ class Chat {
     if (this.running === null || name === undefined) return false;
     if (name === 'stop') this.running.stop();
     else if (text === '') this.view.note('Write what to tell the agent: /steer TEXT.');
-    else if (!this.running.steer(text)) this.view.note('too late: the agent has already answered');
+    else if (!this.running.steer(text)) this.view.note('too late: no request can carry it any more');
     return true;
   }
 

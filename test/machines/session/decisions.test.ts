@@ -233,7 +233,7 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
         limited: session.failureOf(context(), output({ exhaustion: { why: 'limited', retryAt: 7 } })),
         'without a reason': session.failureOf(context(), output({ exhaustion: null })),
         unready: session.unready({ ok: false, slug: 'tools_unavailable', message: 'no' }),
-        'prepared, and ended all the same': session.unready(preparation(0)),
+        'an ending that no failure explains': session.unready(preparation(0)),
         aborted: session.aborted(context({ abortReason: 'enough' })),
         'out of turns': session.outOfTurns(context({ turn: 5, lastTurnSlugs: ['context_guard'] })),
         'out of requests': session.outOfTurns(context()),
@@ -267,7 +267,7 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
       unready
         { status: "failed", failure: *1 with { slugs: ["tools_unavailable"] } }
 
-      prepared, and ended all the same
+      an ending that no failure explains
         { status: "failed", failure: &3 *1 with { slugs: ["internal_error"], detail: null } }
 
       aborted
