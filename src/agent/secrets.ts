@@ -6,16 +6,16 @@ import { secretsOfTool } from '../secrets/tool-secrets.ts';
 import type { AgentDefinition } from './definition.ts';
 
 /** Never forgotten: an inspector may show a session long after its agent is gone. */
-const ofSessions = new Set<string>();
+const noted = new Set<string>();
 
-/** Notes the secrets of a session that begins in this process. */
+/** Notes the secrets of a session that begins, or is followed, in this process. */
 export function noteSecrets(secrets: readonly string[]): void {
-  for (const secret of secrets) ofSessions.add(secret);
+  for (const secret of secrets) noted.add(secret);
 }
 
-/** Returns the secrets of all sessions that this process has begun, for an inspector, which sees every session. */
+/** Returns the secrets of all sessions that this process has begun or followed, for an inspector, which sees every session. */
 export function notedSecrets(): string[] {
-  return longestFirst(ofSessions);
+  return longestFirst(noted);
 }
 
 /**

@@ -143,7 +143,7 @@ export class Observer {
     this.publisher.tell((fold) => fold.fact?.(fact, deliveredAt));
     if (this.deltaSecrets !== null && repliesEnd.test(fact.type))
       for (const delta of this.deltaSecrets.rest()) this.passDelta(delta, this.options.times.now());
-    if (this.isSilent) this.options.beforeFact?.();
+    if (this.mode === 'replaying' || this.mode === 'replayedToItsEnd') this.options.beforeFact?.();
     this.publisher.publish({ ...ownCopy(this.eventOf(fact)), ...this.envelope(deliveredAt), seq: this.next(1) });
     if (fact.type === 'attempt.started') this.parts = 0;
     if (sessionEnds.has(fact.type)) this.mode = afterEnd[this.mode];

@@ -59,13 +59,17 @@ export type AcceptedContent = { source: ReportSource; content: Json };
 export class Records implements Fold {
   readonly turns: TurnRecord[] = [];
   accepted: AcceptedContent | null = null;
+  /** An abort is final: nothing clears this. */
+  private isAborting = false;
   /** By call id, for each tool that began in the current attempt: when it began, and what its sub-agent cost. */
   private readonly begun = new Map<string, Pick<CallRecord, 'costUsd'> & { startedAt: number }>();
 
-  /** Whether another request may follow: no report is accepted, and the turn can continue or another can begin. */
+  /** Whether another request may follow: nothing ended the session, and the turn can continue or another can begin. */
   get mayRequest(): boolean {
     const { status, isLastTurn } = this.turns.at(-1) ?? { status: 'running', isLastTurn: false };
-    return this.accepted === null && (status === 'running' || (status === 'progressed' && !isLastTurn));
+    return (
+      !this.isAborting && this.accepted === null && (status === 'running' || (status === 'progressed' && !isLastTurn))
+    );
   }
 
   fact(fact: Fact, at: number): void {
@@ -128,6 +132,9 @@ export class Records implements Fold {
         if (fact.type === 'attempt.failed') record.slugs = fact.slugs;
         return;
       }
+      case 'session.aborting':
+        this.isAborting = true;
+        return;
       case 'report.accepted':
         this.accepted = { source: fact.source, content: fact.content };
         return;

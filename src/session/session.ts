@@ -62,8 +62,9 @@ export type Session<Report = unknown> = {
   /** A copy of the counters as they are now, with what running sub-agents have spent so far (S-4). */
   readonly counters: Readonly<Counters>;
   /**
-   * Adds a user message to the next request and to the conversation. Returns false once no request will carry it: a
-   * report is accepted, the last turn is over, or the session is ending.
+   * Adds a user message to the next request and to the conversation. Returns false, and adds nothing,
+   * once what has happened leaves no request to carry it: a report is accepted, the last turn is over, the session is
+   * aborted or has ended. A message that was taken and that no request carried stands in the conversation.
    */
   steer(text: string): boolean;
   /** Lets running work finish, then asks for the report on the next turn. */

@@ -1,3 +1,4 @@
+import { noteSecrets } from '../agent/secrets.ts';
 import { sleep, systemClock } from '../host/clock.ts';
 import { expected, PawlError } from '../input/errors.ts';
 import { hasMethods } from '../input/shapes.ts';
@@ -24,6 +25,7 @@ export async function followSession(journal: Journal, sessionId: string, given: 
   if (suspended !== null && typeof suspended !== 'function')
     throw new PawlError('invalid_options', expected('options.suspended', suspended, 'a function'));
   const { secrets } = checkReading(journal, sessionId, given && options);
+  noteSecrets(secrets);
   let first: GrowingRecording | null = new GrowingRecording(journal, sessionId, secrets);
   await first.events();
   async function* read(seq: number, signal: AbortSignal): AsyncGenerator<SessionEvent, void> {

@@ -119,12 +119,19 @@ describe('D-2e: steering is taken only while a request can carry it', () => {
       ...(['session.failed', { maxRetries: 1 }, false, 0] as const),
       { turns: 1, ...failed(1, { empty_response: 2, retries_exhausted: 1 }), costUsd: null, tokens: tokensOf(1) },
     ],
+    [
+      'the session is aborted',
+      [empty],
+      ...(['session.aborting', {}, false, 0] as const),
+      { turns: 1, attempts: 1, slugs: { aborted: 1 }, costUsd: 0 },
+    ],
   ])('%s', async (_, script, at, limits, isTaken, carried, counted) => {
     const taken: boolean[] = [];
     const { result, requests } = await runOverWire({
       script,
       definition: { tools: { search }, limits },
       during: (event, session) => {
+        if (at === 'session.aborting' && event.type === 'attempt.started') session.abort('enough');
         if (event.type === at && taken.length === 0) taken.push(session.steer('Look in the cellar.'));
       },
     });

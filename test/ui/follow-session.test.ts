@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { notedSecrets } from '../../src/agent/secrets.ts';
 import {
   defineAgent,
   type Journal,
@@ -160,5 +161,12 @@ it('positions and what `suspended` returns are checked', async () => {
     code: 'invalid_options',
     message: 'What `options.suspended` returns must be a session.',
   });
+  await journal.close();
+});
+
+it('S-5: an inspector in this process knows the secrets of a session that is followed', async () => {
+  const journal = await growing();
+  await followSession(journal, 's', { secrets: ['larch-lantern-4'] });
+  expect(notedSecrets()).toContain('larch-lantern-4');
   await journal.close();
 });

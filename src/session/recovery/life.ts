@@ -114,7 +114,7 @@ export class SessionLife {
     this.parts.journaled?.release();
   }
 
-  /** The root was suspended, or never began (`failed`), and published its own event. */
+  /** Publishes that the root was suspended, or never began (`failed`). */
   told(status: 'failed' | 'suspended', failure: Failure): void {
     const { observer } = this.parts;
     if (status === 'failed') observer.takeFact({ type: 'session.failed', turns: 0, failure });
@@ -131,8 +131,8 @@ export class SessionLife {
     return redact(text, this.parts.secrets);
   }
 
-  /** Passes the events after position `seq` to the listeners again, then the earlier ones that are `open`. */
-  retell(seq: number, isOpen: (event: SessionEvent) => boolean): void {
+  /** Passes the events after position `seq` to the listeners again, then the earlier ones that are open after that. */
+  retell(seq: number, whatIsOpen: () => (event: SessionEvent) => boolean): void {
     const { stream, telemetry, listener } = this.parts.observer.folds;
     const events = stream.all();
     for (const event of events) {
@@ -140,6 +140,7 @@ export class SessionLife {
       telemetry.event(event);
       listener.event(event);
     }
+    const isOpen = whatIsOpen();
     for (const event of events) if (event.seq <= seq && isOpen(event)) listener.event(event);
   }
 }

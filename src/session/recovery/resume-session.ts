@@ -111,10 +111,12 @@ export function tellWhatWaits(
   began: number,
   { decided = [], handedOut = false }: { decided?: readonly string[]; handedOut?: boolean } = {},
 ): void {
-  const waiting = session.tree().flatMap((one) => one.waiting().map((callId) => callIn(one, callId)));
-  const open = new Set(waiting.filter((call) => !decided.includes(call)));
-  session.life.retell(began, (event) => {
-    const asks = event.type === 'tool.approvalRequested' || (handedOut && event.type === 'tool.handedOut');
-    return asks && open.has(callIn(event, event.callId));
+  session.life.retell(began, () => {
+    const waiting = session.tree().flatMap((one) => one.waiting().map((callId) => callIn(one, callId)));
+    const open = new Set(waiting.filter((call) => !decided.includes(call)));
+    return (event) => {
+      const asks = event.type === 'tool.approvalRequested' || (handedOut && event.type === 'tool.handedOut');
+      return asks && open.has(callIn(event, event.callId));
+    };
   });
 }
