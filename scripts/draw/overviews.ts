@@ -1,7 +1,7 @@
 import { type Drawing, eventText, type Node, partsOf } from '../../test/graph/drawing.ts';
 import { floors } from '../../test/graph/floors.ts';
 
-/** Pictures that show how the parts belong together. They are plain boxes, so they need no layout by Graphviz. */
+/** Pictures that show how the parts belong together. Those of boxes need no layout; those in DOT get it from Graphviz. */
 
 const [ink, quiet, blue, line] = ['#1f2430', '#6b7280', '#4338ca', '#94a3b8'];
 const font = 'font-family="Arial,Helvetica,Liberation Sans,DejaVu Sans,sans-serif"';

@@ -1,7 +1,7 @@
 /**
  * `npm run release`: checks that this commit can be published: main, with nothing uncommitted; a version that has no tag
- * and stands with its date in `CHANGELOG.md`; and everything that must hold. `npm run release -- --publish`, which a CI
- * job with an identity token runs, then publishes it with its provenance, and tags it.
+ * and stands with its date in `CHANGELOG.md`; and everything that must hold. `npm run release -- --publish` then publishes it and tags it;
+ * npm takes its provenance only from a CI job that has an identity token.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const tag = `v${version}`;
 const problems = [
   git('status', '--porcelain') !== '' && 'there are uncommitted changes',
   git('rev-parse', '--abbrev-ref', 'HEAD') !== 'main' && 'this is not main',
-  git('tag', '--list', tag) !== '' && `${tag} exists`,
+  git('tag', '--list', tag) + git('ls-remote', '--tags', 'origin', tag) !== '' && `${tag} exists`,
   !/^\d+\.\d+\.\d+$/.test(version) && `${version} is no semantic version`,
   !(heading.startsWith(`${version} (`) && /\(\d{4}-\d{2}-\d{2}\)$/.test(heading)) &&
     `CHANGELOG.md begins with "${heading}", not with "${version} (YYYY-MM-DD)"`,

@@ -4,16 +4,13 @@ import { withKeepAlive } from './kept-open.ts';
 /** One server-sent event. `data` is sent as JSON, but for a text in `raw`. */
 export type SentEvent = { id?: number; event?: string } & ({ data: unknown } | { raw: string });
 
-/** Bytes that may wait for a reader that does not read; then it is disconnected, and must come back for the rest. */
-const mostWaiting = 8 * 1_024 * 1_024;
-
 function written({ id, event, ...one }: SentEvent): Uint8Array {
   const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`;
   return utf8Bytes(`${head}data: ${'raw' in one ? one.raw : JSON.stringify(one.data)}\n\n`);
 }
 
 /** Returns a response of server-sent events. The stream is kept open through proxies, and no proxy may buffer it. */
-function responseOf(events: ReadableStream<Uint8Array>, { headers, ...init }: ResponseInit): Response {
+function responseOf(events: ReadableStream<Uint8Array>, { headers, ...init }: ResponseInit = {}): Response {
   const own = new Headers(headers);
   own.set('content-type', 'text/event-stream; charset=utf-8');
   own.set('cache-control', 'no-cache');
@@ -47,8 +44,11 @@ export type EventWriter = {
   onClose(closed: () => void): void;
 };
 
-/** Answers with the events that are sent, as they come. A reader that falls far behind is disconnected. */
-export function pushedEvents(begin: (writer: EventWriter) => void, init: ResponseInit = {}): Response {
+/**
+ * Answers with the events that are sent, as they come. A reader for whom more than `mostWaiting` bytes wait is
+ * disconnected, and has to come back for the rest; by default, they wait.
+ */
+export function pushedEvents(begin: (writer: EventWriter) => void, mostWaiting = Number.POSITIVE_INFINITY): Response {
   let isOpen = true;
   let closed = () => {};
   const close = () => {
@@ -85,5 +85,5 @@ export function pushedEvents(begin: (writer: EventWriter) => void, init: Respons
     },
     strategy,
   );
-  return responseOf(stream, init);
+  return responseOf(stream);
 }

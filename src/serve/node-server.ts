@@ -10,7 +10,7 @@ export type ServeRequestsOptions = {
   /** Whether the pages of permitted origins may read the answers (CORS). */
   forPages: boolean;
   logger?: LoggerOption | undefined;
-  /** Returns the answer to a caller that is refused, before anything is read. */
+  /** Returns the answer to a request that is refused, before anything is read. */
   refused: (refusal: Refusal) => { body: string; headers: Record<string, string> };
 };
 
@@ -22,9 +22,6 @@ export type ServedRequests = {
   close(ended: () => unknown): Promise<void>;
 };
 
-/** The classes of the process stay as they are: an application may compare with them. */
-const ownGlobals = { overrideGlobalObjects: false };
-
 /** Serves a handler of requests to the callers that may call. `handler` never rejects. */
 export async function serveRequests(
   handler: (request: Request) => Promise<Response>,
@@ -32,24 +29,32 @@ export async function serveRequests(
 ): Promise<ServedRequests> {
   let isLoopback = true;
   const closing = new AbortController();
-  const listener = getRequestListener(async (given) => {
-    const { url, method, headers: fields, body } = given;
-    const signal = AbortSignal.any([given.signal, closing.signal]);
-    const request = new Request(url, {
-      method,
-      headers: fields,
-      signal,
-      ...(body !== null && { body, duplex: 'half' }),
-    });
-    const response = await handler(request);
-    // The next request on the connection would come behind a body that is not read.
-    const isUnread = (request.body !== null && !request.bodyUsed) || response.status === 413;
-    if (!isUnread) return response;
-    // The headers of a response that an application got by `fetch` cannot be changed.
-    const headers = new Headers(response.headers);
-    headers.set('connection', 'close');
-    return new Response(response.body, { status: response.status, statusText: response.statusText, headers });
-  }, ownGlobals);
+  const unreadable = () => {
+    const { body, headers } = refused(new Refusal(400, 'the request has no address or method that can be answered'));
+    return new Response(body, { status: 400, headers: { ...headers, connection: 'close' } });
+  };
+  const listener = getRequestListener(
+    async (given) => {
+      const { url, method, headers: fields, body } = given;
+      const signal = AbortSignal.any([given.signal, closing.signal]);
+      const request = new Request(url, {
+        method,
+        headers: fields,
+        signal,
+        ...(body !== null && { body, duplex: 'half' }),
+      });
+      const response = await handler(request);
+      // The next request on the connection would come behind a body that is not read.
+      const isUnread = (request.body !== null && !request.bodyUsed) || response.status === 413;
+      if (!isUnread) return response;
+      // The headers of a response that an application got by `fetch` cannot be changed.
+      const headers = new Headers(response.headers);
+      headers.set('connection', 'close');
+      return new Response(response.body, { status: response.status, statusText: response.statusText, headers });
+      // The classes of the process stay as they are: an application may compare with them.
+    },
+    { overrideGlobalObjects: false, errorHandler: unreadable },
+  );
   const open = new Set<ServerResponse>();
   const http = createServer((request, response) => {
     try {

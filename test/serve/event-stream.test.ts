@@ -2,18 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { type EventWriter, pulledEvents, pushedEvents, type SentEvent } from '../../src/serve/event-stream.ts';
 
 /** A stream that is written to, and what its reader gets. */
-function pushed(init: ResponseInit = {}) {
+function pushed(mostWaiting?: number) {
   const kept: { writer: EventWriter | null } = { writer: null };
   const response = pushedEvents((writer) => {
     kept.writer = writer;
-  }, init);
+  }, mostWaiting);
   if (kept.writer === null) throw new Error('nothing began');
   return { response, writer: kept.writer };
 }
 
 describe('a stream of server-sent events that is pushed', () => {
   it('writes each event with its id, its type and its data, and the fields of its response', async () => {
-    const { response, writer } = pushed({ status: 201, headers: { 'x-own': 'a' } });
+    const { response, writer } = pushed();
     writer.send({ data: { a: 'line\nbreak' } });
     writer.send({ id: 3, event: 'said', data: null });
     writer.send({ raw: '[DONE]' });
@@ -22,7 +22,7 @@ describe('a stream of server-sent events that is pushed', () => {
       'data: {"a":"line\\nbreak"}\n\nid: 3\nevent: said\ndata: null\n\ndata: [DONE]\n\n',
     );
     expect([response.status, ...response.headers.values()].sort()).toEqual([
-      ...[201, 'a', 'no', 'no-cache', 'text/event-stream; charset=utf-8'].sort(),
+      ...[200, 'no', 'no-cache', 'text/event-stream; charset=utf-8'].sort(),
     ]);
   });
 
@@ -58,8 +58,13 @@ describe('a stream of server-sent events that is pushed', () => {
     await expect(response.text()).rejects.toThrow('broken');
   });
 
-  it('disconnects a reader that does not read 8 MiB', async () => {
-    const { response, writer } = pushed();
+  it('keeps whatever waits for a reader, unless it is told how much may wait', async () => {
+    const whole = pushed();
+    const long = 'x'.repeat(16 * 1_024 * 1_024);
+    for (const data of [long, long, 'end']) whole.writer.send({ data });
+    whole.writer.end();
+    expect((await whole.response.text()).length).toBeGreaterThan(2 * long.length);
+    const { response, writer } = pushed(8 * 1_024 * 1_024);
     const data = 'x'.repeat(1_024 * 1_024);
     for (let sent = 0; sent < 12; sent += 1) writer.send({ data });
     expect(writer.isOpen).toBe(false);

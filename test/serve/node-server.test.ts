@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import type { CallerOptions } from '../../src/serve/http-options.ts';
 import { serveRequests } from '../../src/serve/node-server.ts';
@@ -56,6 +58,17 @@ describe('a handler as a server', () => {
       expect(response.headers.get('connection')).toBe('close');
     },
   );
+
+  it.each(['TRACE /v1 HTTP/1.1', 'GET http://[bad/ HTTP/1.1'])('refuses %s in the words of its API', async (line) => {
+    await using server = await served(async () => new Response('so'));
+    const { hostname, port, host } = new URL(server.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(`${line}\r\nHost: ${host}\r\n\r\n`);
+    const answer = await text(socket);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer.toLowerCase()).toContain('content-type: application/json');
+    expect(answer).toContain('{"refused":"the request has no address or method that can be answered"}');
+  });
 
   it('keeps the connection when the body was read, or there is none', async () => {
     await using server = await served(async (request) => new Response(await request.text()));

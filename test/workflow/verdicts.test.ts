@@ -112,6 +112,7 @@ describe('W-1: the verdict in a report', () => {
   it('comes with its message, or its reason, or else with the whole report', () => {
     expect(verdictIn({ status: 'failed', message: 'm', reason: 'r' }).message).toBe('m');
     expect(verdictIn({ status: 'failed', message: ' ', reason: 'r' }).message).toBe('r');
+    expect(verdictIn({ status: 'succeeded', summary: 's' }).message).toBe('s');
     expect(verdictIn({ status: 'failed', message: 7 }).message).toBe('{"status":"failed","message":7}');
     expect(verdictIn(' {"success":true} ').message).toBe('{"success":true}');
   });

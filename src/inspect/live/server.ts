@@ -70,7 +70,10 @@ export async function serveInspector(
   const server = await serveRequests(handler, {
     callers: { port: options.port },
     forPages: false,
-    refused: ({ message }) => ({ body: JSON.stringify({ error: message }), headers }),
+    refused: ({ message }) => ({
+      body: JSON.stringify({ error: message }),
+      headers: { ...headers, 'content-type': 'application/json' },
+    }),
   });
   ({ origin } = server);
   return { address: `${origin}/?token=${token}`, close: () => server.close(() => shown.close()) };

@@ -23,6 +23,9 @@ import { LiveTape, type TapePiece } from './live-tape.ts';
 import { type Found, SessionIndex } from './search.ts';
 import type { WatchedJournal } from './watched-journal.ts';
 
+/** Bytes that may wait for a page that does not read; it comes back for the rest (`Last-Event-ID`). */
+const mostWaiting = 8 * 1_024 * 1_024;
+
 /** How often the list of sessions is looked at for changes, in ms; and how often at all of it, in looks. */
 const lookMs = 250;
 const wholeEvery = 20;
@@ -134,7 +137,7 @@ export class Shown {
     this.tapes.set(sessionId, tape);
     const last = Number(request.headers.get('last-event-id') ?? search.get('after') ?? 0);
     const from = Number.isSafeInteger(last) && last > 0 ? last : 0;
-    return pushedEvents((writer) => void this.follow(tape, sessionId, from, writer));
+    return pushedEvents((writer) => void this.follow(tape, sessionId, from, writer), mostWaiting);
   }
 
   private async follow(tape: LiveTape, sessionId: string, from: number, writer: EventWriter): Promise<void> {
@@ -191,7 +194,7 @@ export class Shown {
       };
       const follow = () => void tell().catch(failed);
       follow();
-    });
+    }, mostWaiting);
   }
 }
 

@@ -3,7 +3,7 @@ import { MicrostepLog } from './microstep-log.ts';
 import { emptyRecordingPart, type RecordingPart } from './recording-data.ts';
 import { RunReplay } from './run-replay.ts';
 
-/** Plays a recorded workflow run step by microstep, as `Replayer` does a session (S-8). */
+/** Plays a recorded workflow run microstep by microstep, as `MicrostepReplay` does a session (S-8). */
 export class RunMicrostepReplay {
   readonly log = new MicrostepLog();
   private readonly player: RunReplay;

@@ -56,7 +56,7 @@ export const schemas = {
 
 const asked = new WeakMap<Schema, WeakMap<Agent, Agent>>();
 
-/** Returns the agent with a report of this schema, unless it brings a report, or a check of it, of its own. */
+/** Returns the agent with a report of this schema, unless it brings a `report`, a `checkReport` or `finish: 'text'`. */
 export function stating(agent: Agent, schema: Schema): Agent {
   const { definition } = agent;
   const { report, finish, checkReport } = definition;
@@ -80,8 +80,8 @@ export function statedIn(content: unknown): Record<string, unknown> | null {
 /** Reads the verdict of a report: its `status`, or its `success`. What states neither is a failure (W-1). */
 export function verdictIn(content: unknown): Verdict {
   const whole = typeof content === 'string' ? content.trim() : shown(content);
-  const { status, success, message, reason } = statedIn(content) ?? {};
-  const said = [message, reason].find((one) => typeof one === 'string' && one.trim() !== '');
+  const { status, success, message, reason, summary } = statedIn(content) ?? {};
+  const said = [message, reason, summary].find((one) => typeof one === 'string' && one.trim() !== '');
   const verdict = status === undefined ? bySuccess(success) : verdicts.find((one) => one === status);
   if (verdict === undefined) return { verdict: 'failed', message: `The report states no verdict: ${whole}` };
   if (verdict === 'succeeded' && success === false)

@@ -19,7 +19,7 @@ export function findingsIn(report: object | string): Findings {
   const words = typeof text === 'string' && text.trim() !== '' ? text : null;
   return {
     words: words ?? (typeof report === 'string' ? report : fenced(report)),
-    priorities: Array.isArray(wanted) ? wanted : wanted === undefined ? [] : [wanted],
+    priorities: Array.isArray(wanted) ? wanted : wanted == null ? [] : [wanted],
   };
 }
 
