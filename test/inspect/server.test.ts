@@ -84,11 +84,9 @@ describe('S-8: the inspector refuses unauthorized requests', () => {
       ['POST', '/sessions/s/commands'],
       ['POST', '/sessions/s/forks'],
     ];
-    const foreign = await ask(address, `${place}/`, { cookie, host: 'evil.example' });
-    expect(foreign).toMatchObject({
-      headers: { 'content-type': 'application/json' },
-      text: '{"error":"host not allowed"}',
-    });
+    const refused = await ask(address, `${place}/`, { cookie, host: 'evil.example' });
+    expect(refused.headers['content-type']).toBe('application/json');
+    expect(refused.text).toBe('{"error":"host not allowed"}');
     for (const [method, path] of routes) {
       const status = async (headers: Record<string, string>) => {
         const good = method === 'POST' ? { 'x-pawl-token': token } : {};
