@@ -1,15 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { HttpPolicy, HttpRequest } from '../../src/http/http-policy.ts';
+import { httpRequest } from '../../src/http/http-request.ts';
 import { type Received, service } from '../support/service.ts';
-
-let httpRequest: typeof import('../../src/http/http-request.ts').httpRequest;
-
-// The networks are listed, and the agents made, once.
-beforeAll(async () => {
-  vi.resetModules();
-  ({ httpRequest } = await import('../../src/http/http-request.ts'));
-});
 
 const sent = (url: string, more: Partial<HttpRequest> = {}): HttpRequest => ({
   method: 'GET',

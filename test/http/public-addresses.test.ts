@@ -1,5 +1,6 @@
 import type { LookupAddress } from 'node:dns';
-import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import * as addresses from '../../src/http/public-addresses.ts';
 
 /** What the system says of a name, by the name that is asked for. */
 const system = vi.hoisted(() => ({
@@ -16,11 +17,6 @@ vi.mock('node:dns', async (load) => ({
   },
 }));
 
-let addresses: typeof import('../../src/http/public-addresses.ts');
-beforeAll(async () => {
-  vi.resetModules();
-  addresses = await import('../../src/http/public-addresses.ts');
-});
 beforeEach(() => Object.assign(system, { addresses: [], error: null, asked: [] }));
 
 describe('the addresses of the public internet', () => {

@@ -1,15 +1,8 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Journal, JournalEntry, SessionStatus } from '../../src/index.ts';
-
-let sessions: typeof import('../../src/journal/sessions.ts');
-let tape: typeof import('../../src/journal/tape.ts');
-let format: number;
-beforeAll(async () => {
-  vi.resetModules();
-  sessions = await import('../../src/journal/sessions.ts');
-  tape = await import('../../src/journal/tape.ts');
-  ({ journalFormat: format } = await import('../../src/journal/journal.ts'));
-});
+import { journalFormat as format } from '../../src/journal/journal.ts';
+import * as sessions from '../../src/journal/sessions.ts';
+import * as tape from '../../src/journal/tape.ts';
 
 type Row = [sessionId: string, status: SessionStatus, updatedAt: number];
 

@@ -1,15 +1,8 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Message } from '../../machines/index.ts';
 import type { InputMessage } from '../../src/model/messages.ts';
-
-// Rebuild the schemas for each test.
-let parseMessages: typeof import('../../src/model/messages.ts').parseMessages;
-let toModelMessages: typeof import('../../src/vocabulary/sdk-messages.ts').toModelMessages;
-beforeEach(async () => {
-  vi.resetModules();
-  ({ parseMessages } = await import('../../src/model/messages.ts'));
-  ({ toModelMessages } = await import('../../src/vocabulary/sdk-messages.ts'));
-});
+import { parseMessages } from '../../src/model/messages.ts';
+import { toModelMessages } from '../../src/vocabulary/sdk-messages.ts';
 
 const url = 'https://a.example/b.png';
 const data = { type: 'data', data: 'AQID' };

@@ -1,17 +1,10 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { emptyCounters } from '../../machines/index.ts';
 import { defineAgent } from '../../src/index.ts';
 import { Completion, failureBody } from '../../src/openai/completion.ts';
+import { completionRequest } from '../../src/openai/completion-request.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { served } from '../support/openai.ts';
-
-let completionRequest: typeof import('../../src/openai/completion-request.ts').completionRequest;
-
-// The schemas are made when the module is loaded.
-beforeAll(async () => {
-  vi.resetModules();
-  ({ completionRequest } = await import('../../src/openai/completion-request.ts'));
-});
 
 const user = { role: 'user', content: 'Hi.' };
 const read = (body: object) => completionRequest({ model: 'a', messages: [user], ...body });

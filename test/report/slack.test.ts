@@ -1,13 +1,6 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ReportFormat } from '../../src/report/format.ts';
+import { describe, expect, it } from 'vitest';
+import { slackFormat } from '../../src/report/slack.ts';
 import { compileForeign } from '../../src/schema/foreign-schema.ts';
-
-// Rebuild the schema for each test.
-let slackFormat: ReportFormat;
-beforeEach(async () => {
-  vi.resetModules();
-  ({ slackFormat } = await import('../../src/report/slack.ts'));
-});
 
 const yes = (content: unknown) => ({ valid: true, content });
 const unfit = (reasons: string) => ({ valid: false, slug: 'final_report_schema_fail', reasons });

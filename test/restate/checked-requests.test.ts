@@ -1,17 +1,12 @@
-import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Agent } from '../../src/agent/definition.ts';
 import { defineAgent } from '../../src/index.ts';
 import { storable } from '../../src/restate/payload.ts';
 import type { RestateRequest } from '../../src/restate/request.ts';
+import * as room from '../../src/restate/request.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { errorOf } from '../support/temporary.ts';
-
-let room: typeof import('../../src/restate/request.ts');
-beforeAll(async () => {
-  vi.resetModules();
-  room = await import('../../src/restate/request.ts');
-});
 
 const agentNamed = (name: string, over: Partial<Parameters<typeof defineAgent>[0]> = {}) =>
   defineAgent({ name, models: [rehearsalModel(() => ({ text: 'Done.' }))], ...over });

@@ -1,17 +1,12 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { ElicitRequestSchema, type ElicitResult, ProgressNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type Agent, defineAgent, type SessionEvent } from '../../src/index.ts';
+import { agentServer } from '../../src/serve/agent-server.ts';
 import { type ServerSessions, TooManySessions } from '../../src/serve/sessions.ts';
 import type { ApprovalInput } from '../../src/session/session.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
-
-let agentServer: typeof import('../../src/serve/agent-server.ts').agentServer;
-beforeAll(async () => {
-  vi.resetModules();
-  ({ agentServer } = await import('../../src/serve/agent-server.ts'));
-});
 
 const helper = (more: object = {}) => defineAgent({ name: 'helper', models: [rehearsalModel([])], ...more });
 const delivered = { success: true, report: { content: 'So.' }, slugs: [] };

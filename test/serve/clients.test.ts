@@ -1,11 +1,6 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Client } from '../../src/serve/clients.ts';
-
-let Clients: typeof import('../../src/serve/clients.ts').Clients;
-beforeAll(async () => {
-  vi.resetModules();
-  ({ Clients } = await import('../../src/serve/clients.ts'));
-});
+import { Clients } from '../../src/serve/clients.ts';
 
 /** A thousand clients, as many as there may be; their address and number of calls depend on their index. */
 function thousand(address: (index: number) => string, calls: (index: number) => number = () => 0) {

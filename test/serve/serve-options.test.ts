@@ -1,17 +1,11 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
-import type { defineAgent } from '../../src/index.ts';
+import { describe, expect, it, vi } from 'vitest';
+import * as pawl from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 
-let pawl: typeof import('../../src/index.ts');
-let agent: ReturnType<typeof defineAgent>;
-beforeAll(async () => {
-  vi.resetModules();
-  pawl = await import('../../src/index.ts');
-  agent = pawl.defineAgent({ name: 'helper', models: [rehearsalModel([])] });
-});
+const agent = pawl.defineAgent({ name: 'helper', models: [rehearsalModel([])] });
 const serve = (options: unknown, given: unknown = agent) => pawl.serveMcp(given as never, options as never);
 
 describe('what serveMcp is given', () => {

@@ -1,14 +1,6 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Json, ToolOutput } from '../../machines/index.ts';
-
-let asItem: typeof import('../../src/tools/provider-tools.ts').asItem;
-let providerTool: typeof import('../../src/tools/provider-tools.ts').providerTool;
-
-// The table is made when the module is loaded.
-beforeAll(async () => {
-  vi.resetModules();
-  ({ asItem, providerTool } = await import('../../src/tools/provider-tools.ts'));
-});
+import { asItem, providerTool } from '../../src/tools/provider-tools.ts';
 
 describe('C-6: tools that a provider defines', () => {
   it('what is known of them', () => {

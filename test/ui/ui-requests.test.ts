@@ -1,12 +1,7 @@
 import type { UIMessage } from 'ai';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { PawlError } from '../../src/input/errors.ts';
-
-let request: typeof import('../../src/ui/ui-request.ts');
-beforeAll(async () => {
-  vi.resetModules();
-  request = await import('../../src/ui/ui-request.ts');
-});
+import * as request from '../../src/ui/ui-request.ts';
 
 const said = (text: string) => ({ id: 'u1', role: 'user', parts: [{ type: 'text', text }] });
 const answered = (...parts: object[]) => ({ id: 's1', role: 'assistant', metadata: { seq: 9 }, parts });

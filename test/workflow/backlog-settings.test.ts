@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { readConfig } from '../../src/workflow/backlog/config.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const defaults = {
@@ -11,12 +12,6 @@ const defaults = {
   models: {},
   problems: [],
 };
-
-let readConfig: typeof import('../../src/workflow/backlog/config.ts').readConfig;
-beforeAll(async () => {
-  vi.resetModules();
-  ({ readConfig } = await import('../../src/workflow/backlog/config.ts'));
-});
 
 function read(text: string) {
   const folder = temporaryFolder();

@@ -1,14 +1,10 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import * as states from '../../src/workflow/backlog/state-file.ts';
 
-let states: typeof import('../../src/workflow/backlog/state-file.ts');
 let backlog: string;
-beforeAll(async () => {
-  vi.resetModules();
-  states = await import('../../src/workflow/backlog/state-file.ts');
-});
 beforeEach(() => {
   backlog = mkdtempSync(join(tmpdir(), 'pawl-state-'));
 });

@@ -1,6 +1,10 @@
-import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { ReportFormat } from '../../../src/report/format.ts';
+import { callsInside } from '../../../src/tools/built-in/batch.ts';
+import { finalReportTool } from '../../../src/tools/built-in/final-report.ts';
+import * as list from '../../../src/tools/built-in/list.ts';
 import type { CatalogTool, ToolRun } from '../../../src/tools/catalog-tool.ts';
+import { handoffTool } from '../../../src/tools/handoff-tool.ts';
 import { builtInNames, builtInsSchema } from '../../../src/vocabulary/built-ins.ts';
 
 const run: ToolRun = {
@@ -21,22 +25,10 @@ const format = (contentSchema: object): ReportFormat => ({
   validate: () => ({ ok: true }) as never,
   parseText: () => ({ ok: false, reasons: 'no' }),
 });
-// Their schemas are made as the modules load.
-let callsInside: typeof import('../../../src/tools/built-in/batch.ts').callsInside;
-let finalReportTool: typeof import('../../../src/tools/built-in/final-report.ts').finalReportTool;
-let handoffTool: typeof import('../../../src/tools/handoff-tool.ts').handoffTool;
-let list: typeof import('../../../src/tools/built-in/list.ts');
 let progress: CatalogTool;
 let batch: CatalogTool;
 let time: CatalogTool;
 let read: CatalogTool;
-beforeAll(async () => {
-  vi.resetModules();
-  ({ callsInside } = await import('../../../src/tools/built-in/batch.ts'));
-  ({ finalReportTool } = await import('../../../src/tools/built-in/final-report.ts'));
-  ({ handoffTool } = await import('../../../src/tools/handoff-tool.ts'));
-  list = await import('../../../src/tools/built-in/list.ts');
-});
 beforeEach(() => {
   [progress, batch, time, read] = list.builtInsOf({
     progressReport: true,

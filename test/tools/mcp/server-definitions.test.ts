@@ -1,14 +1,6 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
-
-let checkServer: typeof import('../../../src/tools/mcp/definition.ts').checkServer;
-let PawlError: typeof import('../../../src/input/errors.ts').PawlError;
-
-// Its schemas are made when it is loaded.
-beforeAll(async () => {
-  vi.resetModules();
-  ({ checkServer } = await import('../../../src/tools/mcp/definition.ts'));
-  ({ PawlError } = await import('../../../src/input/errors.ts'));
-});
+import { describe, expect, it } from 'vitest';
+import { PawlError } from '../../../src/input/errors.ts';
+import { checkServer } from '../../../src/tools/mcp/definition.ts';
 
 /** The problems of a server's definition. */
 function problemsOf(server: unknown, name = 'docs'): readonly string[] {

@@ -1,13 +1,6 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { operationTool } from '../../../src/tools/service/openapi-operation.ts';
 import { bodyOf, madeBy, parameter, receivedBy } from '../../support/operations.ts';
-
-let operationTool: typeof import('../../../src/tools/service/openapi-operation.ts').operationTool;
-
-// The kinds of body are listed when the module is loaded.
-beforeAll(async () => {
-  vi.resetModules();
-  ({ operationTool } = await import('../../../src/tools/service/openapi-operation.ts'));
-});
 
 const made = (operation: object, more: object = {}) => madeBy(operationTool, operation, more);
 const schemaOf = (operation: object, more: object = {}) => made(operation, more)?.inputSchema.jsonSchema;

@@ -1,15 +1,9 @@
 import { asSchema, type FlexibleSchema, lazySchema, zodSchema } from '@ai-sdk/provider-utils';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { RestToolOptions } from '../../../src/index.ts';
+import { restTool } from '../../../src/index.ts';
 import { service } from '../../support/service.ts';
-
-let restTool: typeof import('../../../src/index.ts').restTool;
-
-beforeAll(async () => {
-  vi.resetModules();
-  ({ restTool } = await import('../../../src/index.ts'));
-});
 
 const options = (more: object): RestToolOptions => ({
   method: 'GET',
