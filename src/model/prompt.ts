@@ -21,6 +21,7 @@ import { ownCopy } from '../platform/own-copy.ts';
 import { wellFormed } from '../platform/text.ts';
 import { type CacheMark, cacheMark, marked, marksIn, marksLeft } from './cache-marks.ts';
 import { ownedBy } from './reply/own-parts.ts';
+import { carriesToolFiles, withFilesApart } from './tool-files.ts';
 
 export type PromptRequest = {
   provider: string;
@@ -154,7 +155,7 @@ export class PromptBuilder {
         if (message?.role === 'assistant') built.speaker = message.provider;
         const own =
           message === undefined ? null : ownedBy(this.formed(message, built.omitted), provider, built.speaker);
-        if (own !== null) appendMerged(built.merged, own);
+        if (own !== null) appendFor(provider, built.merged, own);
       }
       const mark = cacheMark(provider, null);
       for (let index = firstNew; index < built.merged.length; index += 1) {
@@ -172,6 +173,13 @@ export class PromptBuilder {
       throw error;
     }
   }
+}
+
+/** Appends a message as this provider takes it: a file of a result that its tool messages cannot carry follows them. */
+function appendFor(provider: string, merged: Message[], message: Message): void {
+  const apart = message.role === 'tool' && !carriesToolFiles(provider) ? withFilesApart(message.content) : null;
+  appendMerged(merged, apart === null ? message : ({ ...message, content: apart.answers } as Message));
+  if (apart?.files != null) merged.push(apart.files);
 }
 
 function withFiles(output: ToolOutput, forms: PromptForms): ToolOutput {

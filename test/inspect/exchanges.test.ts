@@ -21,7 +21,7 @@ const replied = (turn: number, attempt = 1, callId = 'c1') => {
   return { type: 'attempt.replied', turn, attempt, target: 'a', reply: { content }, fault: null } as unknown as Fact;
 };
 const answered = (index: number) => ({ type: 'tool.answered', turn: 1, attempt: 1, index }) as unknown as Fact;
-const ended = (type: 'failed' | 'finished' | 'succeeded' | 'aborted') =>
+const ended = (type: 'failed' | 'finished' | 'progressed' | 'aborted') =>
   ({ type: `attempt.${type}`, turn: 1, attempt: 1, target: 'a', slugs: [], detail: null }) as Fact;
 
 const said = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] });
@@ -50,7 +50,7 @@ describe('S-8: the exchange at a moment', () => {
     expect(exchange(facts, { changes })).toMatchObject({ turn: 2, number: 2, replied: null, answers: [], ended: null });
   });
 
-  it.each(['failed', 'finished', 'succeeded', 'aborted'] as const)('knows that its attempt %s', (type) => {
+  it.each(['failed', 'finished', 'progressed', 'aborted'] as const)('knows that its attempt %s', (type) => {
     expect(exchange([started(1), ended(type)])?.ended).toEqual(ended(type));
   });
 

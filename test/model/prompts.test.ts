@@ -197,7 +197,11 @@ describe('files', () => {
         result('t', { type: 'content', value: [asUrl, data, content[2]] } as never),
       ],
     ],
-  ])('%s', (_, message, expected) => expect(prompt([message])[0]?.content).toEqual(expected));
+  ])('%s', (_, message, expected) =>
+    expect(prompt([message], message.role === 'tool' ? { provider: 'anthropic.messages' } : {})[0]?.content).toEqual(
+      expected,
+    ),
+  );
 
   it('each is written as the session says: of a user, a model, its reasoning and a tool', () => {
     const seen: string[] = [];
@@ -215,7 +219,7 @@ describe('files', () => {
       },
     );
     const gone = { type: 'text', text: 'gone' } as const;
-    expect(own.build(base).prompt).toEqual([
+    expect(own.build({ ...base, provider: 'anthropic.messages' }).prompt).toEqual([
       { role: 'user', content: [gone] },
       assistant([gone, gone]),
       tool(result('t', { type: 'content', value: [gone, { type: 'text', text: 'c' }] })),

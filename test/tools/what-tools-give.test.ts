@@ -11,7 +11,10 @@ import { callsIn, counters, report, run } from '../support/session.ts';
 /** Runs one call of each tool, and returns the calls and what the model then read. */
 async function calling(tools: Record<string, unknown>, input: object = {}, context?: unknown) {
   const names = Object.keys(tools);
-  const model = rehearsalModel([{ calls: names.map((name) => ({ name, input })) }, report()]);
+  // A provider whose tool messages carry files.
+  const model = rehearsalModel([{ calls: names.map((name) => ({ name, input })) }, report()], {
+    provider: 'anthropic.messages',
+  });
   const agent = defineAgent({ name: 'given', models: [model], tools: tools as never });
   const { result } = await run({ agent, ...(context !== undefined && { options: { context } }) });
   const calls = callsIn(result).slice(0, names.length);

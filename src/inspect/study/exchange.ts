@@ -71,8 +71,10 @@ export function callInput(recorded: ShownRecording, { scope, turn, attempt, call
   return call?.type === 'tool-call' ? call.input : null;
 }
 
+const ends: readonly Fact['type'][] = ['attempt.failed', 'attempt.finished', 'attempt.progressed', 'attempt.aborted'];
+
 function isEnd(fact: Fact): fact is NonNullable<Exchange['ended']> {
-  return /^attempt\.(failed|finished|succeeded|aborted)$/.test(fact.type);
+  return ends.includes(fact.type);
 }
 
 function isBefore(one: ShownRequest, turn: number, attempt: number): boolean {
