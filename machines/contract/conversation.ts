@@ -22,6 +22,8 @@ export type ToolCallPart = {
   providerExecuted?: boolean;
   /** The tool takes a text, which `input` holds as `{ text }`. */
   isText?: boolean;
+  /** The id that the provider gave the call, if it is not `toolCallId`; it goes back to that provider alone (C-2). */
+  providerId?: string;
 } & WithProviderData;
 export type ToolResultPart = {
   type: 'tool-result';
@@ -75,23 +77,44 @@ export function historyName(name: string): string {
   return clean in {} ? `${clean.slice(0, 63)}_` : clean;
 }
 
-/** Matches call ids that every provider accepts, because ids pass between providers. OpenAI's limit of 64 is the lowest. */
+/** Matches the ids that a call may have here, in events, journals and the names of sub-agents' sessions. */
 export const callIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
 
+/** Where a call stands: in a reply, or, for one that was given, in the message of this number. */
+type CallPlace = { turn: number; attempt: number; index: number } | { message: number; index: number };
+
 /**
- * Returns an id for call `index` of a reply that is unique in the whole conversation (C-2). An id that is missing,
- * repeated or not accepted by every provider is replaced by one derived from turn, attempt and index. The id of a
- * provider-executed call is the provider's own reference, and never changes.
+ * Returns an id of nine letters and digits for a call, made from its place, that is not taken. Every known provider accepts
+ * it: Mistral takes no other, Anthropic takes `A-Z a-z 0-9 _ -`, and OpenAI at most 64 characters.
+ */
+export function derivedCallId(place: CallPlace, isTaken: (id: string) => boolean): string {
+  const [first, number] =
+    'turn' in place
+      ? ['c', place.turn * 36 ** 5 + place.attempt * 36 ** 3 + place.index]
+      : ['g', place.message * 36 ** 3 + place.index];
+  for (let step = 0; ; step += 1) {
+    const id = `${first}${(number + step).toString(36).padStart(8, '0').slice(-8)}`;
+    if (!isTaken(id)) return id;
+  }
+}
+
+/** A call's id here, unique in the whole conversation, and the one its provider gave it if that is unique but other. */
+export type CallIds = { callId: string; providerId?: string };
+
+/**
+ * Returns the ids of a call of a reply (C-2). An id that is missing, repeated or has other characters than ids have here is
+ * replaced by one derived from turn, attempt and index. The id of a provider-executed call is the provider's own
+ * reference, and never changes.
  */
 export function uniqueCallId(
   { callId, providerExecuted }: { callId: string; providerExecuted: boolean },
-  { turn, attempt, index }: { turn: number; attempt: number; index: number },
+  place: { turn: number; attempt: number; index: number },
   isTaken: (id: string) => boolean,
-): string {
-  if (providerExecuted) return callId;
-  let unique = callIdPattern.test(callId) && !isTaken(callId) ? callId : `call_${turn}_${attempt}_${index}`;
-  while (isTaken(unique)) unique = `${unique}_`;
-  return unique;
+): CallIds {
+  if (providerExecuted) return { callId };
+  const isUnique = callId.trim() !== '' && !isTaken(callId);
+  if (isUnique && callIdPattern.test(callId)) return { callId };
+  return { callId: derivedCallId(place, isTaken), ...(isUnique && { providerId: callId }) };
 }
 
 /** Appends a message, merging adjacent assistant or tool messages (C-6). It never mutates message objects. */

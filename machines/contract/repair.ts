@@ -1,6 +1,7 @@
 import {
   type AssistantMessage,
   callIdPattern,
+  derivedCallId,
   historyName,
   type Message,
   type ToolCallPart,
@@ -46,7 +47,7 @@ export function repairConversation(messages: readonly Message[]): { messages: Me
     const results: ToolResultPart[] = [];
     const parts = content.map((part, index) => {
       if (part.type !== 'tool-call' || part.providerExecuted === true) return part;
-      const call = uniquelyNamed(part, `call_0_${position}_${index}`, taken);
+      const call = uniquelyNamed(part, { message: position, index }, taken);
       if (call.toolCallId !== part.toolCallId) repairs.renamed += 1;
       const answer = answers.take(part.toolCallId, position);
       if (answer === null) repairs.answered += 1;
@@ -109,10 +110,14 @@ class Answers {
   }
 }
 
-function uniquelyNamed(call: ToolCallPart, derivedId: string, taken: Set<string>): ToolCallPart {
-  let toolCallId = call.toolCallId;
-  if (!callIdPattern.test(toolCallId) || taken.has(toolCallId)) toolCallId = derivedId;
-  while (taken.has(toolCallId)) toolCallId = `${toolCallId}_`;
+function uniquelyNamed(
+  call: ToolCallPart,
+  place: { message: number; index: number },
+  taken: Set<string>,
+): ToolCallPart {
+  const isTaken = (id: string) => taken.has(id);
+  const isKept = callIdPattern.test(call.toolCallId) && !isTaken(call.toolCallId);
+  const toolCallId = isKept ? call.toolCallId : derivedCallId(place, isTaken);
   taken.add(toolCallId);
   return { ...call, toolCallId, toolName: historyName(call.toolName) };
 }

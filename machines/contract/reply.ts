@@ -43,6 +43,8 @@ export type ReplyCall = {
   unfinished?: true;
   /** The tool takes a text, so the input is a JSON string. */
   isText?: true;
+  /** The id as it came, if it is unique and not `callId` (C-2). */
+  providerId?: string;
 } & WithProviderData;
 /** The result of a provider-executed tool. */
 export type ReplyResult = {
@@ -163,7 +165,8 @@ function lastingPart(part: ReplyPart, complete: boolean, results: Map<string, Re
         ...providerData(part),
       } as const;
       if (part.providerExecuted) return [{ ...call, providerExecuted: true }];
-      return [part.isText === true ? { ...call, isText: true } : call];
+      const { isText, providerId } = part;
+      return [{ ...call, ...(isText === true && { isText }), ...(providerId !== undefined && { providerId }) }];
     }
     case 'tool-result': {
       const output: ToolOutput = { type: part.isError ? 'error-json' : 'json', value: part.result };

@@ -65,6 +65,7 @@ const messageSchema = lazily(() => {
     input: z.unknown().transform(toInput),
     providerExecuted: z.boolean().optional(),
     isText: z.boolean().optional(),
+    providerId: z.string().optional(),
     ...options,
   });
   /** Result pieces other than text and files, from earlier SDK releases and some providers. */

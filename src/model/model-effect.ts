@@ -14,7 +14,7 @@ import type { Sighting } from '../observe/events.ts';
 import type { OfferedTool } from '../vocabulary/offered-tool.ts';
 import type { Price } from '../vocabulary/prices.ts';
 import type { ModelSettings } from '../vocabulary/settings.ts';
-import type { PromptBuilder } from './prompt.ts';
+import type { PromptBuilder } from './prompt/prompt.ts';
 import type { Target } from './targets.ts';
 
 export type ModelEffectOptions = {

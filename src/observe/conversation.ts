@@ -59,7 +59,8 @@ export class Conversation implements Fold {
     for (const message of this.messages) {
       if (message.role === 'assistant') {
         this.noteOpen(message);
-        for (const part of message.content) if (part.type === 'tool-call') this.callIds.add(part.toolCallId);
+        for (const part of message.content)
+          if (part.type === 'tool-call') this.noteIds(part.toolCallId, part.providerId);
       }
       if (message.role !== 'tool') continue;
       for (const part of message.content) this.answerTokens.set(part.toolCallId, estimateOutputTokens(part.output));
@@ -127,7 +128,8 @@ export class Conversation implements Fold {
         this.calls = fact.calls;
         this.inputs = null;
         this.answers = [];
-        for (const { callId } of fact.calls) this.callIds.add(callId);
+        for (const { callId } of fact.calls) this.noteIds(callId);
+        for (const part of fact.reply?.content ?? []) if (part.type === 'tool-call') this.noteIds(part.providerId);
         return;
       case 'tool.answered': {
         const { index, callId, name, output, tokens, slug } = fact;
@@ -155,6 +157,10 @@ export class Conversation implements Fold {
       if (part.type === 'tool-call' && part.providerExecuted === true) this.open.add(part.toolCallId);
       if (part.type === 'tool-result') this.open.delete(part.toolCallId);
     }
+  }
+
+  private noteIds(...ids: (string | undefined)[]): void {
+    for (const id of ids) if (id !== undefined) this.callIds.add(id);
   }
 
   private takeSteering(): void {

@@ -15,7 +15,7 @@ import {
   sqliteJournal,
   startSession,
 } from '../../src/index.ts';
-import { PromptBuilder } from '../../src/model/prompt.ts';
+import { PromptBuilder } from '../../src/model/prompt/prompt.ts';
 import { assertInvariants, rehearsalModel, replayFixture, startModelServer } from '../../src/testing/index.ts';
 import { everyStep, steppingAgent } from '../support/every-step.ts';
 import { inputSchema } from '../support/journaled.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type AgentDefinition, defineAgent } from '../../src/index.ts';
 import { classifyFault } from '../../src/model/faults.ts';
-import { NamedFiles } from '../../src/model/files.ts';
+import { NamedFiles } from '../../src/model/prompt/files.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { service } from '../support/service.ts';
 import { callsIn, counters, report, run } from '../support/session.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../machines/index.ts';
-import { withoutCallMark } from '../../src/model/cache-marks.ts';
-import type { PromptRequest } from '../../src/model/prompt.ts';
+import { withoutCallMark } from '../../src/model/prompt/cache-marks.ts';
+import type { PromptRequest } from '../../src/model/prompt/prompt.ts';
 import { assistant, base, builder, call, result, tool, user } from '../support/prompts.ts';
 
 describe('N-3: cache marks', () => {

@@ -1,7 +1,7 @@
 import { InvalidPromptError, type LanguageModelV4 } from '@ai-sdk/provider';
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../machines/index.ts';
-import { NamedFiles } from '../../src/model/files.ts';
+import { NamedFiles } from '../../src/model/prompt/files.ts';
 import { service } from '../support/service.ts';
 
 const signal = new AbortController().signal;

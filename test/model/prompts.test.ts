@@ -102,11 +102,11 @@ describe('P-5: what another provider is sent', () => {
         { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'BB' }, ...mine },
         call('s', { providerExecuted: true }),
         result('s'),
-        call('t', { input: { text: 'raw' }, isText: true, ...mine }),
+        call('call00001', { input: { text: 'raw' }, isText: true, ...mine }),
       ],
       { provider: 'one' },
     ),
-    tool(result('t', undefined, mine)),
+    tool(result('call00001', undefined, mine)),
   ];
 
   it('no reasoning, no call that the provider ran, no data of its own', () => {
@@ -115,9 +115,9 @@ describe('P-5: what another provider is sent', () => {
       assistant([
         { type: 'text', text: 'So' },
         { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'BB' } },
-        call('t', { input: { text: 'raw' } }),
+        call('call00001', { input: { text: 'raw' } }),
       ]),
-      tool(result('t')),
+      tool(result('call00001')),
     ]);
   });
 
@@ -125,11 +125,11 @@ describe('P-5: what another provider is sent', () => {
     const said = messages[1]?.content.slice(0, -1) ?? [];
     expect(prompt(messages)).toEqual([
       user('Go.'),
-      assistant([...said, call('t', { input: 'raw', ...mine })]),
+      assistant([...said, call('call00001', { input: 'raw', ...mine })]),
       messages[2],
     ]);
-    const bare = assistant([call('t', { isText: true })], { provider: 'one' });
-    expect(prompt([bare])[0]).toEqual(assistant([call('t', { input: '' })]));
+    const bare = assistant([call('call00001', { isText: true })], { provider: 'one' });
+    expect(prompt([bare])[0]).toEqual(assistant([call('call00001', { input: '' })]));
   });
 
   it('messages without a provider are sent to every provider', () => {
@@ -143,11 +143,11 @@ describe('P-5: what another provider is sent', () => {
   });
 
   it('who spoke last is known for results that come later', () => {
-    const growing: Message[] = [user('Go.'), assistant([call('t')], { provider: 'one' })];
+    const growing: Message[] = [user('Go.'), assistant([call('call00001')], { provider: 'one' })];
     const own = builder(growing);
     own.build({ ...base, provider: 'two' });
-    growing.push(tool(result('t', undefined, mine)));
-    expect(own.build({ ...base, provider: 'two' }).prompt.at(-1)).toEqual(tool(result('t')));
+    growing.push(tool(result('call00001', undefined, mine)));
+    expect(own.build({ ...base, provider: 'two' }).prompt.at(-1)).toEqual(tool(result('call00001')));
   });
 });
 

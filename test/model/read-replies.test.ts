@@ -92,7 +92,7 @@ describe('C-2: the calls of a reply', () => {
       { type: 'tool-input-end', id: 'taken' },
       call('taken', '{"a":1}', meta({ a: 1 })),
     );
-    const callId = 'call_2_1_0';
+    const callId = 'c00201000';
     expect(reply.content).toEqual([
       {
         type: 'tool-call',
@@ -123,15 +123,15 @@ describe('C-2: the calls of a reply', () => {
     const both = read(start, start, call('x', '{"a":1}'), call('x', '{"a":2}')).reply;
     expect(both.content).toMatchObject([
       { callId: 'x', input: '{"a":1}' },
-      { callId: 'call_2_1_1', input: '{"a":2}' },
+      { callId: 'c00201001', input: '{"a":2}' },
     ]);
     expect(both.openInputs).toEqual([]);
     expect(callIds(read(call('x'), call('y'), call('x'), call('taken'), call('no good')).reply)).toEqual([
       'x',
       'y',
-      'call_2_1_2',
-      'call_2_1_3',
-      'call_2_1_4',
+      'c00201002',
+      'c00201003',
+      'c00201004',
     ]);
   });
 

@@ -3,7 +3,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModel } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { defineAgent } from '../../src/index.ts';
-import { carriesToolFiles } from '../../src/model/tool-files.ts';
+import { carriesToolFiles } from '../../src/model/prompt/tool-files.ts';
 import { startModelServer } from '../../src/testing/index.ts';
 import { assistant, base, builder, call, result, tool, user } from '../support/prompts.ts';
 import { counters, report, run, tokensOf } from '../support/session.ts';

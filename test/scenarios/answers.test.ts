@@ -60,7 +60,7 @@ describe('every tool call is answered', () => {
     const ids = run.result.turns.flatMap(({ attempts }) =>
       attempts.flatMap(({ calls }) => calls.map((call) => call.callId)),
     );
-    expect(ids.slice(0, 3)).toEqual(['same', 'call_1_1_1', 'call_2_1_0']);
+    expect(ids.slice(0, 3)).toEqual(['same', 'c00101001', 'c00201000']);
     expect(run.result.turns[0]?.attempts[0]?.calls.map((call) => call.result.value)).toEqual(['found a', 'found b']);
   });
 

@@ -1,18 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { report, runOverWire, tokensOf } from '../support/session.ts';
-import { search } from '../support/tools.ts';
 
 describe('requests on the wire', () => {
-  it('C-2: a call id that some providers reject is replaced in the call and in its answer', async () => {
-    const { requests } = await runOverWire({
-      script: [{ calls: [{ name: 'search', input: { q: 'x' }, id: 'functions.search:0' }] }, report()],
-      definition: { tools: { search } },
-    });
-    expect(JSON.stringify(requests[1]?.body)).not.toContain('functions.search:0');
-    expect(requests[1]?.body.messages.at(-1)?.tool_call_id).toMatch(/^[A-Za-z0-9_-]+$/);
-  });
-
   it('C-6: references in a report schema resolve within the tool that carries it', async () => {
     type Tree = { name: string; children: Tree[] };
     const tree: z.ZodType<Tree> = z.object({

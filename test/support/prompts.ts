@@ -1,6 +1,6 @@
 import type { Message, ToolOutput } from '../../machines/index.ts';
 import type { PromptSource } from '../../src/context/prompt-source.ts';
-import { PromptBuilder, type PromptForms, type PromptRequest } from '../../src/model/prompt.ts';
+import { PromptBuilder, type PromptForms, type PromptRequest } from '../../src/model/prompt/prompt.ts';
 
 export const forms: PromptForms = {
   stub: (callId) => `stub of ${callId}`,

@@ -6,6 +6,7 @@ import type {
   SharedV4ProviderMetadata,
 } from '@ai-sdk/provider';
 import {
+  type CallIds,
   finishSense,
   noUsage,
   oversizedFinish,
@@ -160,12 +161,10 @@ export class ReplyReader {
         const opened = this.closeInput(part.toolCallId);
         // Some providers set it only on the part that starts the input, and some only on the call.
         const providerExecuted = part.providerExecuted === true || opened?.providerExecuted === true;
-        const callId = providerExecuted
-          ? stringOrEmpty(part.toolCallId)
-          : (opened?.callId ?? this.uniqueId(part.toolCallId, false));
+        const own = () => opened?.ids ?? this.uniqueIds(part.toolCallId, false);
         this.content.push({
           type: 'tool-call',
-          callId,
+          ...(providerExecuted ? { callId: stringOrEmpty(part.toolCallId) } : own()),
           name: stringOrEmpty(part.toolName),
           input: typeof part.input === 'string' ? part.input : shownInput(part.input),
           providerExecuted,
@@ -211,9 +210,9 @@ export class ReplyReader {
   /** Returns the reply so far. */
   reply(provider: string, errors: string[]): Reply {
     const { finishReason, responseId, modelId } = this;
-    const open = [...this.openInputs].map(({ callId, toolName, providerExecuted, input }) => {
+    const open = [...this.openInputs].map(({ ids, toolName, providerExecuted, input }) => {
       const isWhole = !providerExecuted && parseToolInput(input).state === 'object';
-      return { isWhole, callId, name: toolName, input };
+      return { isWhole, ids, name: toolName, input };
     });
     const content = [...this.content, ...open.filter(({ isWhole }) => isWhole).map(unfinishedCall)];
     const word = finishReason?.raw ?? finishReason?.unified;
@@ -223,7 +222,9 @@ export class ReplyReader {
       provider,
       content,
       finishReason,
-      openInputs: open.flatMap(({ isWhole, ...input }) => (isWhole ? [] : [input])),
+      openInputs: open.flatMap(({ isWhole, ids: { callId }, name, input }) =>
+        isWhole ? [] : [{ callId, name, input }],
+      ),
       errors,
       warnings,
       responseId,
@@ -241,7 +242,7 @@ export class ReplyReader {
   ): Delta | null {
     if (delta === '' && !ends) return null;
     const { turn, attempt } = this.place;
-    const [callId, toolName] = [call?.callId ?? null, call?.toolName ?? null];
+    const [callId, toolName] = [call?.ids.callId ?? null, call?.toolName ?? null];
     return { type: 'model.delta', turn, attempt, kind, part, callId, toolName, delta };
   }
 
@@ -254,9 +255,9 @@ export class ReplyReader {
   }
 
   private openInput(id: unknown, toolName: unknown, providerExecuted: boolean): void {
-    const callId = this.uniqueId(id, providerExecuted);
+    const ids = this.uniqueIds(id, providerExecuted);
     const part = this.nextPart();
-    const open = { callId, part, toolName: stringOrEmpty(toolName), providerExecuted, input: '' };
+    const open: OpenInput = { ids, part, toolName: stringOrEmpty(toolName), providerExecuted, input: '' };
     this.openInputs.add(open);
     const sameId = this.inputsById.get(id) ?? [];
     sameId.push(open);
@@ -268,15 +269,16 @@ export class ReplyReader {
     return this.parts - 1;
   }
 
-  /** Returns the id of the next call, unique in the conversation (C-2). */
-  private uniqueId(id: unknown, providerExecuted: boolean): string {
+  /** Returns the ids of the next call, unique in the conversation (C-2). */
+  private uniqueIds(id: unknown, providerExecuted: boolean): CallIds {
     const { turn, attempt, takenIds } = this.place;
     const index = this.calls;
     this.calls += 1;
     const isTaken = (one: string) => takenIds.has(one) || this.ownIds.has(one);
-    const unique = uniqueCallId({ callId: stringOrEmpty(id), providerExecuted }, { turn, attempt, index }, isTaken);
-    if (!providerExecuted) this.ownIds.add(unique);
-    return unique;
+    const given = { callId: stringOrEmpty(id).toWellFormed(), providerExecuted };
+    const ids = uniqueCallId(given, { turn, attempt, index }, isTaken);
+    if (!providerExecuted) this.ownIds.add(ids.callId).add(ids.providerId ?? ids.callId);
+    return ids;
   }
 
   /** Closes the open input that belongs to a call. Ids may repeat, so each call closes only one. */
@@ -288,10 +290,8 @@ export class ReplyReader {
 }
 
 type OpenText = { part: number; text: ReplyText };
-
-/** `callId` is unique in the conversation. */
 type OpenInput = {
-  callId: string;
+  ids: CallIds;
   part: number;
   toolName: string;
   providerExecuted: boolean;

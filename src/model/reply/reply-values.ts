@@ -1,5 +1,5 @@
 import type { LanguageModelV4ToolResult, LanguageModelV4Usage, SharedV4ProviderMetadata } from '@ai-sdk/provider';
-import type { FileData, Json, ProviderData, ReplyPart, ReplyText, Usage } from '../../../machines/index.ts';
+import type { CallIds, FileData, Json, ProviderData, ReplyPart, ReplyText, Usage } from '../../../machines/index.ts';
 import { toBase64 } from '../../platform/bytes.ts';
 import { plainJson } from '../../platform/plain-json.ts';
 
@@ -89,8 +89,8 @@ export function replyJson(value: unknown): Json {
 }
 
 /** Returns the call of an input that came whole before the stream broke off. */
-export function unfinishedCall({ callId, name, input }: { callId: string; name: string; input: string }): ReplyPart {
-  return { type: 'tool-call', callId, name, input, providerExecuted: false, unfinished: true };
+export function unfinishedCall({ ids, name, input }: { ids: CallIds; name: string; input: string }): ReplyPart {
+  return { type: 'tool-call', ...ids, name, input, providerExecuted: false, unfinished: true };
 }
 
 /** Reads the result of a call that the provider ran. */

@@ -1,7 +1,7 @@
 import type { FilePart, TextPart, ToolOutput, ToolResultPart } from '../../../machines/index.ts';
 import { resultStub } from '../../context/context-guard.ts';
-import type { NamedFiles } from '../../model/files.ts';
-import type { PromptForms } from '../../model/prompt.ts';
+import type { NamedFiles } from '../../model/prompt/files.ts';
+import type { PromptForms } from '../../model/prompt/prompt.ts';
 import type { Conversation } from '../../observe/conversation.ts';
 import type { Catalog } from '../../tools/catalog.ts';
 import { asItem } from '../../tools/provider-tools.ts';

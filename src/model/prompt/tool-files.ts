@@ -1,4 +1,4 @@
-import type { FilePart, TextPart, ToolResultPart, UserMessage } from '../../machines/index.ts';
+import type { FilePart, TextPart, ToolResultPart, UserMessage } from '../../../machines/index.ts';
 
 /**
  * The SDK's names of providers whose tool messages carry pictures and files as such. The tool message of any other is a

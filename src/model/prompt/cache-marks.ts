@@ -1,6 +1,6 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
-import type { Json, JsonObject } from '../../machines/index.ts';
-import type { ModelSettings } from '../vocabulary/settings.ts';
+import type { Json, JsonObject } from '../../../machines/index.ts';
+import type { ModelSettings } from '../../vocabulary/settings.ts';
 
 /** The option that marks what a provider caches: `{ anthropic: { cacheControl: … } }`. */
 export type CacheMark = { provider: string; option: string; value: JsonObject };

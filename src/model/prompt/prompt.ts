@@ -14,14 +14,15 @@ import {
   type ToolOutput,
   type ToolResultPart,
   userMessage,
-} from '../../machines/index.ts';
-import { withoutResults } from '../context/context-guard.ts';
-import type { PromptSource } from '../context/prompt-source.ts';
-import { ownCopy } from '../platform/own-copy.ts';
-import { wellFormed } from '../platform/text.ts';
+} from '../../../machines/index.ts';
+import { withoutResults } from '../../context/context-guard.ts';
+import type { PromptSource } from '../../context/prompt-source.ts';
+import { ownCopy } from '../../platform/own-copy.ts';
+import { wellFormed } from '../../platform/text.ts';
 import { type CacheMark, cacheMark, marked, marksIn, marksLeft } from './cache-marks.ts';
-import { ownedBy } from './reply/own-parts.ts';
+import { ownedBy } from './own-parts.ts';
 import { carriesToolFiles, withFilesApart } from './tool-files.ts';
+import { WireIds } from './wire-ids.ts';
 
 export type PromptRequest = {
   provider: string;
@@ -145,7 +146,8 @@ export class PromptBuilder {
     let built = this.built.get(provider);
     if (built === undefined || built.omitted.size !== omit.length) {
       const omitted = omit.length === 0 ? nothingOmitted : new Set(omit);
-      built = { omitted, taken: 0, speaker: undefined, merged: [], prompt: [], marks: [], awaited: new Map() };
+      const ids = new WireIds(provider);
+      built = { omitted, ids, taken: 0, speaker: undefined, merged: [], prompt: [], marks: [], awaited: new Map() };
       this.built.set(provider, built);
     }
     try {
@@ -153,8 +155,9 @@ export class PromptBuilder {
       for (; built.taken < messages.length; built.taken += 1) {
         const message = messages[built.taken];
         if (message?.role === 'assistant') built.speaker = message.provider;
-        const own =
-          message === undefined ? null : ownedBy(this.formed(message, built.omitted), provider, built.speaker);
+        if (message === undefined) continue;
+        const formed = built.ids.renamed(this.formed(message, built.omitted), built.speaker, built.taken);
+        const own = ownedBy(formed, provider, built.speaker);
         if (own !== null) appendFor(provider, built.merged, own);
       }
       const mark = cacheMark(provider, null);
@@ -189,6 +192,8 @@ function withFiles(output: ToolOutput, forms: PromptForms): ToolOutput {
 
 type Built = {
   omitted: ReadonlySet<string>;
+  /** The ids of its calls. */
+  ids: WireIds;
   /** The number of conversation messages it covers. */
   taken: number;
   /** The provider of the last assistant message covered. */

@@ -1,10 +1,10 @@
 import { InvalidPromptError, type LanguageModelV4 } from '@ai-sdk/provider';
-import type { FilePart, Message, TextPart } from '../../machines/index.ts';
-import { ConnectionError, type HttpPolicy, shownUrl } from '../http/http-policy.ts';
-import { messageOf } from '../input/errors.ts';
-import { onNode } from '../input/on-node.ts';
-import { toBase64, utf8Bytes, utf8Text } from '../platform/bytes.ts';
-import { ToolError } from '../vocabulary/tool-error.ts';
+import type { FilePart, Message, TextPart } from '../../../machines/index.ts';
+import { ConnectionError, type HttpPolicy, shownUrl } from '../../http/http-policy.ts';
+import { messageOf } from '../../input/errors.ts';
+import { onNode } from '../../input/on-node.ts';
+import { toBase64, utf8Bytes, utf8Text } from '../../platform/bytes.ts';
+import { ToolError } from '../../vocabulary/tool-error.ts';
 
 const mostBytes = 32 * 1_024 * 1_024;
 
@@ -119,7 +119,7 @@ export class NamedFiles {
   }
 
   private async download({ url, mediaType }: Wanted, signal: AbortSignal): Promise<Downloaded> {
-    const { httpRequest } = await onNode('A download', () => import('../http/http-request.ts'));
+    const { httpRequest } = await onNode('A download', () => import('../../http/http-request.ts'));
     const { maxBytes = mostBytes } = this.policy;
     const request = { method: 'GET', url: new URL(url), headers: {}, body: null, signal };
     // Its query may be a signature (S-5).
