@@ -116,10 +116,13 @@ function uniquelyNamed(
   taken: Set<string>,
 ): ToolCallPart {
   const isTaken = (id: string) => taken.has(id);
-  const isKept = callIdPattern.test(call.toolCallId) && !isTaken(call.toolCallId);
-  const toolCallId = isKept ? call.toolCallId : derivedCallId(place, isTaken);
-  taken.add(toolCallId);
-  return { ...call, toolCallId, toolName: historyName(call.toolName) };
+  const { toolCallId: given } = call;
+  const isUnique = given.trim() !== '' && !isTaken(given);
+  const isKept = isUnique && callIdPattern.test(given);
+  const toolCallId = isKept ? given : derivedCallId(place, isTaken);
+  taken.add(toolCallId).add(given);
+  const named = { ...call, toolCallId, toolName: historyName(call.toolName) };
+  return isUnique && !isKept ? { ...named, providerId: given } : named;
 }
 
 function answerTo(call: ToolCallPart, answer: ToolResultPart | null): ToolResultPart {

@@ -63,11 +63,7 @@ describe('C-6: repairs of the messages passed in', () => {
       assistant(asked(''), asked('a'), asked('a'), asked('not good!')),
       tool(answered('', '1'), answered('a', '2'), answered('a', '3'), answered('not good!', '4')),
     ],
-    'a derived id that is taken': [
-      assistant(asked('call_0_1_0')),
-      assistant(asked('!')),
-      assistant(asked('call_0_1_0_')),
-    ],
+    'a derived id that is taken': [assistant(asked('g00001000')), assistant(asked('!')), assistant(asked('g00001001'))],
     'the answer of a later call of the same id is not for the earlier one': [
       assistant(asked('a')),
       user('and?'),
