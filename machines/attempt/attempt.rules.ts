@@ -41,26 +41,22 @@ function failureSlugs(reading: Reading, answers: readonly AnswerSummary[]): Slug
     const brokeOff: Slug[] = reading.began && kind !== 'malformed_call' ? ['stream_interrupted'] : [];
     return unionOfSlugs(brokeOff, [faultSlug(kind)]);
   }
-  if (!reading.complete) return [cutSlug(reading) ?? 'stream_interrupted'];
+  if (!reading.complete) return [reading.cut ?? 'stream_interrupted'];
   if (reading.calls.length === 0) return contentSlugs(reading);
   const refused = answers.flatMap((answer) => (answer.slug === null ? [] : [answer.slug]));
   return refused.length > 0 ? unionOfSlugs(refused) : ['progress_only'];
 }
 
-/** Returns the slug of a reply that its limit or a filter ended; null if none did. */
-function cutSlug({ truncated, filtered }: Reading): Slug | null {
-  if (truncated) return 'response_truncated';
-  return filtered ? 'content_filtered' : null;
-}
-
 function contentSlugs(reading: Reading): Slug[] {
-  const cut = [cutSlug(reading)].flatMap((slug) => slug ?? []);
+  const cut: Slug[] = reading.cut === null ? [] : [reading.cut];
   const reports = reading.rejected.map(({ slug }) => slug);
   switch (reading.holds) {
     case 'text':
       return unionOfSlugs(['text_only'], cut, reports);
     case 'answer':
       return cut.length + reports.length > 0 ? unionOfSlugs(cut, reports) : ['text_only'];
+    case 'call':
+      return unionOfSlugs(['call_as_text'], cut);
     case 'reasoning':
       return unionOfSlugs(['reasoning_only'], cut);
     case 'open':

@@ -3,7 +3,7 @@ import type { Measured, SizedResult } from '../contract/context.ts';
 import type { Permission, StopSlug } from '../contract/effects.ts';
 import type { Fault } from '../contract/faults.ts';
 import type { Spent } from '../contract/limits.ts';
-import type { Usage } from '../contract/reply.ts';
+import type { CutHere, Usage } from '../contract/reply.ts';
 import type { ReportSlug, ReportSource } from '../contract/report.ts';
 import type { Slug } from '../contract/slugs.ts';
 import type { AnswerSummary, Disposition } from '../tool-call/tool-call.types.ts';
@@ -43,10 +43,13 @@ export type Reading = {
   began: boolean;
   /** The reply is complete (C-5). */
   complete: boolean;
-  truncated: boolean;
-  filtered: boolean;
-  /** `answer` is text or a file from an agent that finishes by text; `open` is a reply that the provider paused. */
-  holds: 'nothing' | 'reasoning' | 'text' | 'answer' | 'open' | 'other';
+  /** Why the reply did not come to its end; null if it did. */
+  cut: CutHere | 'content_filtered' | null;
+  /**
+   * `answer` is text or a file from an agent that finishes by text; `call` is a tool call that was written as text; `open`
+   * is a reply that the provider paused.
+   */
+  holds: 'nothing' | 'reasoning' | 'text' | 'answer' | 'call' | 'open' | 'other';
   calls: Call[];
   /** The accepted report (F-2); `index` is null for a text report. */
   accepted: { index: number | null; source: ReportSource } | null;
@@ -89,8 +92,8 @@ export type AttemptOutput = {
 export type Circumstances = {
   replyComplete: boolean;
   replyTruncated: boolean;
-  /** The reply was cut off here, because it was too large. */
-  replyOversized: boolean;
+  /** Why the reply was cut off here. */
+  replyCutHere: CutHere | null;
   /** The provider could not read a call of the reply. */
   replyMalformed: boolean;
   /** On the last turn only the report is permitted (B-5). */

@@ -19,15 +19,20 @@ export function disposeAll(calls: readonly CallFacts[], circumstances: Circumsta
   });
 }
 
+/** What the calls of a reply that was cut off here are answered. */
+const cutHereTexts = {
+  response_truncated: 'Your reply was too large, so this call was not executed. Reply more briefly.',
+  degenerate_reply: 'Your reply repeated itself and was cut off, so this call was not executed. Send it again.',
+};
+
 function dispose(
   call: CallFacts,
   circumstances: Circumstances,
   before: { realCalls: number; reportAccepted: boolean },
 ): Disposition {
   if (call.tool === 'provider') return disposeProvided(call, circumstances);
-  if (circumstances.replyOversized) {
-    return refuse('response_truncated', 'Your reply was too large, so this call was not executed. Reply more briefly.');
-  }
+  if (circumstances.replyCutHere !== null)
+    return refuse(circumstances.replyCutHere, cutHereTexts[circumstances.replyCutHere]);
   if (circumstances.replyMalformed) {
     const message = 'The provider could not read a call of your reply, so none of its calls was executed.';
     return refuse('malformed_tool_call', `${message} Send them again, each with one JSON object as its input.`);

@@ -1,10 +1,10 @@
-import type { Delivered } from '../contract/effects.ts';
+import type { Delivered, ModelOutcome } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { finishSense } from '../contract/finish-reasons.ts';
 import type { Change } from '../contract/record.ts';
 import {
+  cutHere,
   isComplete,
-  isOversized,
   isPaused,
   isTruncated,
   noUsage,
@@ -21,13 +21,11 @@ import { disposeAll, isPending } from './disposition.rules.ts';
 export function readOutcome({ at, chance, outcome }: Delivered<'model'>, input: AttemptInput): Reading {
   const { reply, fault } = outcome;
   const complete = reply !== null && fault === null && isComplete(reply);
-  const oversized = reply !== null && isOversized(reply);
-  const truncated = oversized || (reply !== null && isTruncated(reply));
-  const filtered = reply !== null && finishSense(reply.finishReason) === 'filtered';
+  const cut = reply === null ? null : cutOf(reply);
   const dispositions = disposeAll(outcome.calls, {
     replyComplete: complete,
-    replyTruncated: truncated,
-    replyOversized: oversized,
+    replyTruncated: cut === 'response_truncated',
+    replyCutHere: reply === null ? null : cutHere(reply),
     replyMalformed: fault?.kind === 'malformed_call',
     permission: input.permission,
     maxToolCalls: input.maxToolCalls,
@@ -46,9 +44,8 @@ export function readOutcome({ at, chance, outcome }: Delivered<'model'>, input: 
     defect: null,
     began: reply !== null,
     complete,
-    truncated,
-    filtered,
-    holds: reply === null ? 'nothing' : contentOf(reply, input),
+    cut,
+    holds: reply === null ? 'nothing' : contentOf(reply, outcome, input),
     calls,
     accepted: null,
     rejected: [],
@@ -79,7 +76,7 @@ export function readOutcome({ at, chance, outcome }: Delivered<'model'>, input: 
 
 /** Returns true if plain text is the report: permitted, complete and without a call to our tools (F-4, T-5). */
 function textIsReport(reading: Reading, input: AttemptInput): boolean {
-  const whole = reading.complete && !reading.truncated && !reading.filtered;
+  const whole = reading.complete && reading.cut === null;
   const alone = reading.calls.every((call) => call.tool === 'provider');
   return textMayReport(input) && whole && (reading.holds === 'text' || reading.holds === 'answer') && alone;
 }
@@ -89,8 +86,19 @@ export function textMayReport({ finish, permission }: AttemptInput): boolean {
   return finish === 'text' || permission === 'report';
 }
 
-function contentOf(reply: Reply, { finish, permission }: AttemptInput): Reading['holds'] {
+/** Returns why a reply did not come to its end; null if it did. */
+function cutOf(reply: Reply): Reading['cut'] {
+  if (isTruncated(reply)) return 'response_truncated';
+  return finishSense(reply.finishReason) === 'filtered' ? 'content_filtered' : cutHere(reply);
+}
+
+function contentOf(
+  reply: Reply,
+  { callAsText }: Pick<ModelOutcome, 'callAsText'>,
+  { finish, permission }: AttemptInput,
+): Reading['holds'] {
   if (isPaused(reply)) return permission === 'all' ? 'open' : 'other';
+  if (callAsText === true) return 'call';
   const hasText = replyText(reply).trim() !== '';
   // For an agent that finishes by text, an image or a file alone is an answer too.
   if (finish === 'text' && (hasText || replyFiles(reply).length > 0)) return 'answer';
@@ -116,8 +124,7 @@ export function brokenReading(message: string): Reading {
     defect: message,
     began: false,
     complete: false,
-    truncated: false,
-    filtered: false,
+    cut: null,
     holds: 'nothing',
     calls: [],
     accepted: null,

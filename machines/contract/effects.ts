@@ -110,6 +110,8 @@ export type ModelOutcome = {
   calls: CallFacts[];
   /** The format validator's verdict on the reply's text; null if it did not run. */
   textReport: ReportVerdict | null;
+  /** Set if the reply's text is, or ends in, the markup of a tool call (F-4). */
+  callAsText?: true;
   usage: Usage;
   /** US dollars, of an estimate if the provider did not count the tokens; null when the target has no prices. */
   costUsd: number | null;

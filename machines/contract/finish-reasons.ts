@@ -3,12 +3,23 @@ export type FinishReason = { unified: string; raw: string | null } | null;
 
 /**
  * The meaning of a finish reason (C-5). `paused`: the provider continues once it gets its reply back. `malformed`: it
- * could not read a tool call of the model. `oversized`: Pawl itself cut the reply off.
+ * could not read a tool call of the model. `oversized`, `degenerate`: Pawl itself cut the reply off.
  */
-export type FinishSense = 'complete' | 'truncated' | 'filtered' | 'paused' | 'malformed' | 'broken' | 'oversized';
+export type FinishSense =
+  | 'complete'
+  | 'truncated'
+  | 'filtered'
+  | 'paused'
+  | 'malformed'
+  | 'broken'
+  | 'oversized'
+  | 'degenerate';
 
 /** The finish reason of a reply beyond `limits.replyBytes`. */
 export const oversizedFinish = { unified: 'other', raw: 'reply_too_large' } as const;
+
+/** The finish reason of a reply that went on and on with one line or period (F-4). */
+export const degenerateFinish = { unified: 'other', raw: 'reply_degenerate' } as const;
 
 /** The one table of finish reasons: the AI SDK's values, and the raw values that it passes on as `other`. */
 const senses: Readonly<Record<string, FinishSense>> = {
@@ -52,6 +63,7 @@ const senses: Readonly<Record<string, FinishSense>> = {
   cancelled: 'broken',
   failed: 'broken',
   [oversizedFinish.raw]: 'oversized',
+  [degenerateFinish.raw]: 'degenerate',
 };
 
 /**

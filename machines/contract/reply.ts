@@ -69,14 +69,14 @@ export type Usage = {
 export const noUsage: Usage = { input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 };
 
 /**
- * Returns true if the reply is complete (C-5): its finish reason is neither `broken`, `malformed` nor `oversized`, no
- * part is an error, and every tool input that started became a call.
+ * Returns true if the reply is complete (C-5): its finish reason is not `broken` or `malformed`, it was not cut off
+ * here, no part is an error, and every tool input that started became a call.
  */
 export function isComplete(reply: Reply): boolean {
   const sense = finishSense(reply.finishReason);
   const calls = replyCalls(reply);
   const allCame = reply.openInputs.length === 0 && calls.every((call) => call.unfinished !== true);
-  return !['broken', 'malformed', 'oversized'].includes(sense) && reply.errors.length === 0 && allCame;
+  return !['broken', 'malformed', 'oversized', 'degenerate'].includes(sense) && reply.errors.length === 0 && allCame;
 }
 
 /** Returns true if the output limit cut the reply off. */
@@ -84,9 +84,19 @@ export function isTruncated(reply: Reply): boolean {
   return finishSense(reply.finishReason) === 'truncated';
 }
 
-/** Returns true if the reply was cut off here, because it was larger than a reply may be. */
-export function isOversized(reply: Reply): boolean {
-  return finishSense(reply.finishReason) === 'oversized';
+/** Why Pawl itself cut a reply off: it was larger than a reply may be, or repeated itself. */
+export type CutHere = 'response_truncated' | 'degenerate_reply';
+
+/** Returns why the reply was cut off here; null if it was not. */
+export function cutHere(reply: Reply): CutHere | null {
+  switch (finishSense(reply.finishReason)) {
+    case 'oversized':
+      return 'response_truncated';
+    case 'degenerate':
+      return 'degenerate_reply';
+    default:
+      return null;
+  }
 }
 
 /** Returns true if the provider paused, to continue once it gets the reply back (T-2). */

@@ -1,8 +1,8 @@
 import {
+  cutHere,
   type Fault,
   finishSense,
   isComplete,
-  isOversized,
   type ModelOutcome,
   type ModelRequest,
   noUsage,
@@ -15,6 +15,7 @@ import {
 import { classifyFault } from './faults.ts';
 import type { ModelEffectOptions } from './model-effect.ts';
 import { costOf } from './pricing.ts';
+import { isCallMarkup } from './reply/call-markup.ts';
 import { inspected } from './reply/inspected-calls.ts';
 import { type Exchanged, sendRequest } from './send-request.ts';
 import type { Target } from './targets.ts';
@@ -68,7 +69,7 @@ function verdictOf(
   const messages = errors.map(({ message }) => message);
   const reply = withTextInputs(reader.reply(provider, messages), options.catalog);
   // Once the reply is complete, a failing connection cannot invalidate it (C-5).
-  if (isComplete(reply) || isOversized(reply)) return { reply, fault: null };
+  if (isComplete(reply) || cutHere(reply) !== null) return { reply, fault: null };
   return { reply, fault: fault ?? errors[0] ?? shortfallOf(reply) };
 }
 
@@ -116,6 +117,12 @@ function isWhole(reply: Reply): boolean {
   return isComplete(reply) && !['truncated', 'filtered', 'paused'].includes(finishSense(reply.finishReason));
 }
 
+/** Whether a text is the markup of a call, where tools are offered (F-4). */
+function isCallAsText({ catalog }: ModelEffectOptions, text: string): boolean {
+  const tools = catalog.offered('all').map(({ name }) => name);
+  return tools.length > 0 && isCallMarkup(text, tools);
+}
+
 async function outcomeOf(
   options: ModelEffectOptions,
   request: ModelRequest,
@@ -130,7 +137,9 @@ async function outcomeOf(
   const files = replyFiles(reply);
   const isAnswer = fault === null && isWhole(reply) && (text.trim() !== '' || files.length > 0);
   const asksText = request.textMayReport && isAnswer && calls.every((call) => call.tool === 'provider');
-  const textReport = asksText ? await options.judgeReply(text, files, signal) : null;
+  const callAsText = text.trim() !== '' && isCallAsText(options, text);
+  const textReport = asksText && !callAsText ? await options.judgeReply(text, files, signal) : null;
   const measured = options.meter?.measure(request.omit, reply, usage) ?? null;
-  return { reply, fault, calls, textReport, ...spentOn(options, request, target, usage, reply), measured };
+  const spoken = { reply, fault, calls, textReport, ...(callAsText && { callAsText }) };
+  return { ...spoken, ...spentOn(options, request, target, usage, reply), measured };
 }

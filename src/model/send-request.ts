@@ -1,5 +1,5 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
-import type { Fault, ModelRequest } from '../../machines/index.ts';
+import { degenerateFinish, type Fault, type ModelRequest, oversizedFinish } from '../../machines/index.ts';
 import { withOneRequest } from '../http/bounded-fetch.ts';
 import { ownCopy } from '../platform/own-copy.ts';
 import type { OfferedTool } from '../vocabulary/offered-tool.ts';
@@ -8,6 +8,8 @@ import { classifyFault } from './faults.ts';
 import type { ModelEffectOptions } from './model-effect.ts';
 import { type CacheMark, carriesMark, withoutCallMark } from './prompt/cache-marks.ts';
 import { ReplyReader } from './reply/read-reply.ts';
+import { EndlessReply } from './reply/repetition.ts';
+import { ThinkParts } from './reply/think-parts.ts';
 import { RequestTimers } from './request-timers.ts';
 import type { Target } from './targets.ts';
 
@@ -31,37 +33,44 @@ export async function sendRequest(
     });
     if (model === null) return exchanged;
     exchanged.provider = model.provider;
-    const onPart = partReader(options, request, exchanged, timers);
-    exchanged.fault = await send(options, request, model, timers, onPart).then(
-      () => timers.expired,
-      (error) => timers.expired ?? asFault(error),
-    );
+    const parts = partReader(options, request, exchanged, timers);
+    exchanged.fault = await send(options, request, model, timers, parts.take.bind(parts))
+      .finally(() => parts.end())
+      .then(
+        () => timers.expired,
+        (error) => timers.expired ?? asFault(error),
+      );
     return exchanged;
   } finally {
     timers.clear();
   }
 }
 
-/** Returns what reads each part: it cancels the request once the reply is too large. */
+/** Returns what reads each part: it cancels the request once the reply is too large, or repeats itself. */
 function partReader(
   options: ModelEffectOptions,
   { turn, attempt }: ModelRequest,
   exchanged: Exchanged,
   timers: RequestTimers,
-): (part: LanguageModelV4StreamPart, at?: number) => void {
+): ThinkParts {
   const isShown = !options.checks.replies;
-  return (part, at) => {
+  const endless = new EndlessReply();
+  let isCut = false;
+  const cutOff = (reader: ReplyReader, reason: typeof oversizedFinish | typeof degenerateFinish) => {
+    isCut = true;
+    reader.cutOff(reason);
+    timers.cancel();
+  };
+  return new ThinkParts((part, at) => {
     // Made when the first part arrives: a session that waits for it holds no buffers.
     exchanged.reader ??= new ReplyReader({ turn, attempt, takenIds: options.callIds });
     const { reader } = exchanged;
-    if (reader.size > options.replyBytes) return;
+    if (isCut) return;
     const delta = reader.takePart(part);
     if (isShown && delta !== null) options.sight(delta, at);
-    if (reader.size > options.replyBytes) {
-      reader.cutOff();
-      timers.cancel();
-    }
-  };
+    if (delta !== null && endless.take(delta)) cutOff(reader, degenerateFinish);
+    else if (reader.size > options.replyBytes) cutOff(reader, oversizedFinish);
+  });
 }
 
 async function send(

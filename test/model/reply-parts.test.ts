@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { oversizedFinish } from '../../machines/index.ts';
 import { withText } from '../../src/model/reply/with-text.ts';
 import { call, meta, read, text } from '../support/read-parts.ts';
 
@@ -106,7 +107,7 @@ describe('P-4: the other parts of a reply', () => {
 
   it('a reply that is cut off says so', () => {
     const { reader } = read(finish('stop'));
-    reader.cutOff();
+    reader.cutOff(oversizedFinish);
     expect(reader.reply('own', []).finishReason).toEqual({ unified: 'other', raw: 'reply_too_large' });
   });
 });

@@ -123,7 +123,12 @@ describe('models that violate their types', () => {
   });
 
   it('a stream that always has a part ready still times out', async () => {
-    const endless = modelOf((controller) => controller.enqueue({ type: 'text-delta', id: '1', delta: 'x' }));
+    let count = 0;
+    const next = () => {
+      count += 1;
+      return `${count} `;
+    };
+    const endless = modelOf((controller) => controller.enqueue({ type: 'text-delta', id: '1', delta: next() }));
     const { result } = await run({
       agent: agentOf(endless, { limits: { maxTurns: 1, maxRetries: 1, modelTimeoutMs: 100 } }),
     });

@@ -85,11 +85,13 @@ async function endlessServer(event: string, opening: string) {
 
 describe('replies without an end', () => {
   const chunk = (delta: object) => `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta }] })}\n\n`;
+  // Longer than a period that counts as a repetition.
+  const words = Array.from({ length: 1_000 }, (_, index) => index).join(' ');
   const call = { index: 0, id: 'a', type: 'function', function: { name: 'search', arguments: '{"q":"' } };
 
   it.each([
-    ['text', chunk({ content: 'word '.repeat(200) }), chunk({ role: 'assistant', content: '' })],
-    ['reasoning', chunk({ reasoning_content: 'word '.repeat(200) }), chunk({ role: 'assistant', content: '' })],
+    ['text', chunk({ content: words }), chunk({ role: 'assistant', content: '' })],
+    ['reasoning', chunk({ reasoning_content: words }), chunk({ role: 'assistant', content: '' })],
     [
       'the input of a call',
       chunk({ tool_calls: [{ index: 0, function: { arguments: 'x'.repeat(1_000) } }] }),

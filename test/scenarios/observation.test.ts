@@ -37,8 +37,9 @@ describe('the log', () => {
   });
 
   it('S-2: the cause of the failure comes first, so that no text, however long, hides it', async () => {
+    const words = Array.from({ length: 40_000 }, (_, index) => index).join(' ');
     const { warnings } = await runOverWire({
-      script: [{ text: 'x'.repeat(200_000), reasoning: 'so', calls: [{ name: 'nope', input: { a: 1 } }] }, report()],
+      script: [{ text: words, reasoning: 'so', calls: [{ name: 'nope', input: { a: 1 } }] }, report()],
     });
     const logged = (warnings[0]?.reply ?? {}) as Record<string, unknown>;
     expect(Object.keys(logged)).toEqual(['finishReason', 'toolCalls', 'text', 'reasoning']);

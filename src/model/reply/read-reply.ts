@@ -9,7 +9,6 @@ import {
   type CallIds,
   finishSense,
   noUsage,
-  oversizedFinish,
   parseToolInput,
   type Reply,
   type ReplyPart,
@@ -143,9 +142,9 @@ export class ReplyReader {
     return this.bytes;
   }
 
-  /** Notes that the reply was cut off here, because it was too large. */
-  cutOff(): void {
-    this.finishReason = oversizedFinish;
+  /** Notes that the reply was cut off here, and why. */
+  cutOff(reason: NonNullable<Reply['finishReason']>): void {
+    this.finishReason = reason;
   }
 
   /** Adds a part of a kind shared by streams and full responses. */

@@ -22,7 +22,7 @@ import { expectGolden, transcript } from '../../support/golden.ts';
 const plain: Circumstances = {
   replyComplete: true,
   replyTruncated: false,
-  replyOversized: false,
+  replyCutHere: null,
   replyMalformed: false,
   permission: 'all',
   maxToolCalls: 2,
