@@ -20,6 +20,7 @@ export { type Fault, type FaultKind, faultKinds, faultSlug } from './contract/fa
 export { degenerateFinish, type FinishSense, finishSense, oversizedFinish } from './contract/finish-reasons.ts';
 export type { Json, JsonObject } from './contract/json.ts';
 export * from './contract/keys.ts';
+export { assistantMessage, failedMessage, withoutItemIds } from './contract/lasting.ts';
 export {
   effectLeaf,
   type HostEvent,

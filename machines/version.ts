@@ -1,2 +1,2 @@
 /** The version of the machines (D-6): a digest of their sources. Written by `npm run draw`. */
-export const machinesVersion = '97966c7f5659';
+export const machinesVersion = 'f373ef61221f';

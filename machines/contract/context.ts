@@ -10,8 +10,8 @@ export type ContextWindow = {
 /** A tool result in the conversation, of an estimated size. */
 export type SizedResult = { callId: string; tokens: number };
 
-/** A size in tokens: counted by the provider, or estimated. */
-export type Measured = { tokens: number; counted: boolean };
+/** A size in tokens: counted by the provider, or estimated. `failed` is the size if the attempt fails, which says less. */
+export type Measured = { tokens: number; failed: number; counted: boolean };
 
 /** The size of the next request, in tokens, and the tool results that it may leave out. */
 export type RequestSize = {
@@ -46,13 +46,18 @@ const shareOfLastTurn = 0.1;
 
 /** Estimates the tokens of a text, at four UTF-8 bytes each. */
 export function estimateTokens(text: string): number {
+  return Math.ceil(utf8Length(text) / 4);
+}
+
+/** Returns how many bytes a text has in UTF-8. */
+export function utf8Length(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index);
     // A surrogate pair has two units and four bytes.
     if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
   }
-  return Math.ceil(bytes / 4);
+  return bytes;
 }
 
 /** Returns the most tokens that a request may have: the window without the room for the reply. */
@@ -126,7 +131,7 @@ export function steered(
 /** Returns the size after a request and its reply, which were measured, and the answers to its calls. */
 export function afterAnswers(
   size: RequestSize,
-  { tokens, counted }: Measured,
+  { tokens, counted }: Pick<Measured, 'tokens' | 'counted'>,
   answers: readonly SizedResult[],
 ): RequestSize {
   const known = size.results.map((result) => ({ ...result, counted, fresh: answers.length === 0 && result.fresh }));

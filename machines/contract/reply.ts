@@ -1,16 +1,6 @@
-import {
-  type AssistantMessage,
-  type AssistantPart,
-  type CustomPart,
-  type FilePart,
-  historyName,
-  type ProviderData,
-  type ReasoningFilePart,
-  type ToolOutput,
-} from './conversation.ts';
+import type { AssistantPart, CustomPart, FilePart, ProviderData, ReasoningFilePart } from './conversation.ts';
 import { type FinishReason, finishSense } from './finish-reasons.ts';
 import type { Json } from './json.ts';
-import { historyInput } from './tool-input.ts';
 
 /** A model's unmodified reply in one attempt, built from the raw stream parts (P-4). */
 export type Reply = {
@@ -137,70 +127,3 @@ export function standsAlone(part: AssistantPart): boolean {
 
 /** Parts that are never sent back alone: some providers reject such a message, others drop the parts. */
 const companions: readonly AssistantPart['type'][] = ['reasoning', 'reasoning-file', 'custom'];
-
-/**
- * Returns the message that a reply adds to the conversation, or null (C-2, C-6). It omits sources and lone reasoning.
- * A complete reply's provider-executed calls and results go back unchanged, even the result of an earlier call that is
- * still `open`. An incomplete reply keeps only whole pairs and finished parts, and adds nothing without a call.
- */
-export function assistantMessage(reply: Reply, open: ReadonlySet<string>): AssistantMessage | null {
-  const complete = isComplete(reply);
-  const results = providerResults(reply);
-  const provided = new Set(replyCalls(reply).flatMap((call) => (call.providerExecuted ? [call.callId] : [])));
-  const content = reply.content
-    .filter((part) => part.type !== 'tool-result' || provided.has(part.callId) || (complete && open.has(part.callId)))
-    .flatMap((part): AssistantPart[] => lastingPart(part, complete, results));
-  const lasting = complete ? content.some(standsAlone) : content.some((part) => part.type === 'tool-call');
-  if (!lasting) return null;
-  const message = { role: 'assistant', content, provider: reply.provider } as const;
-  const isOpen = complete && (isPaused(reply) || [...provided].some((callId) => !results.has(callId)));
-  return isOpen ? { ...message, open: true } : message;
-}
-
-function lastingPart(part: ReplyPart, complete: boolean, results: Map<string, ReplyResult>): AssistantPart[] {
-  switch (part.type) {
-    case 'text':
-    case 'reasoning': {
-      if (!complete && !part.ended) return [];
-      if (isBlank(part)) return [];
-      return [{ type: part.type, text: part.text, ...providerData(part) }];
-    }
-    case 'tool-call': {
-      if (part.providerExecuted && !complete && !results.has(part.callId)) return [];
-      const call = {
-        type: 'tool-call',
-        toolCallId: part.callId,
-        toolName: historyName(part.name),
-        input: historyInput(part),
-        ...providerData(part),
-      } as const;
-      if (part.providerExecuted) return [{ ...call, providerExecuted: true }];
-      const { isText, providerId } = part;
-      return [{ ...call, ...(isText === true && { isText }), ...(providerId !== undefined && { providerId }) }];
-    }
-    case 'tool-result': {
-      const output: ToolOutput = { type: part.isError ? 'error-json' : 'json', value: part.result };
-      return [
-        {
-          type: 'tool-result',
-          toolCallId: part.callId,
-          toolName: historyName(part.name),
-          output,
-          ...providerData(part),
-        },
-      ];
-    }
-    case 'file':
-    case 'reasoning-file':
-    case 'custom':
-      return [part];
-    case 'source':
-      return [];
-    default:
-      return part satisfies never;
-  }
-}
-
-function providerData(part: WithProviderData): WithProviderData {
-  return part.providerOptions === undefined ? {} : { providerOptions: part.providerOptions };
-}

@@ -121,8 +121,10 @@ export function afterAttempt(context: TurnContext, output: AttemptOutput): Parti
   return { last: output, spent, targets, size: sizeAfter(context, output), ...within(context, spent, at) };
 }
 
-function sizeAfter({ window, size }: TurnContext, { measured, results }: AttemptOutput): RequestSize {
-  return window.windowTokens === null || measured === null ? size : afterAnswers(size, measured, results);
+function sizeAfter({ window, size }: TurnContext, { status, measured, results }: AttemptOutput): RequestSize {
+  if (window.windowTokens === null || measured === null) return size;
+  const { counted, failed, tokens } = measured;
+  return afterAnswers(size, { counted, tokens: status === 'failed' ? failed : tokens }, results);
 }
 
 /** Begins the attempt after a wait, on the target chosen before it, even past the deadline (P-3). */

@@ -1,6 +1,7 @@
 import {
   assistantMessage,
   estimateTokens,
+  failedMessage,
   type Measured,
   noUsage,
   providerResults,
@@ -66,10 +67,18 @@ export class RequestMeter {
 
   /** Returns the size of a request and its reply, as the provider counted it, or estimated if it did not. */
   measure(omit: readonly string[], reply: Reply, usage: Usage): Measured {
-    const added = assistantMessage(reply, new Set(providerResults(reply).keys()));
-    const estimate = this.estimate(omit) + (added === null ? 0 : estimateMessageTokens(added));
-    if (usage.input === 0) return { tokens: estimate, counted: false };
-    return { tokens: Math.max(usage.input + usage.output, Math.ceil(estimate * leastShare)), counted: true };
+    const provided = new Set(providerResults(reply).keys());
+    const [added, kept] = [assistantMessage(reply, provided), failedMessage(reply, provided)].map((message) =>
+      message === null ? 0 : estimateMessageTokens(message),
+    ) as [number, number];
+    const request = this.estimate(omit);
+    if (usage.input === 0) return { tokens: request + added, failed: request + kept, counted: false };
+    const least = (estimate: number) => Math.ceil(estimate * leastShare);
+    return {
+      tokens: Math.max(usage.input + usage.output, least(request + added)),
+      failed: Math.max(usage.input + Math.min(usage.output, kept), least(request + kept)),
+      counted: true,
+    };
   }
 
   private toolTokens(): number {

@@ -4,15 +4,19 @@ import {
   batchOutput,
   type CallFacts,
   type Fact,
+  failedMessage,
   historyInput,
   historyName,
+  isComplete,
   type JsonObject,
   type Message,
+  type ProviderData,
   type Reply,
   replyCalls,
   type ToolResultPart,
   type TurnPlan,
   userMessage,
+  withoutItemIds,
 } from '../../machines/index.ts';
 import { estimateOutputTokens } from '../vocabulary/tokens.ts';
 import type { Fold, ToolTraits } from './events.ts';
@@ -142,9 +146,11 @@ export class Conversation implements Fold {
       }
       case 'attempt.finished':
       case 'attempt.progressed':
-      case 'attempt.failed':
       case 'attempt.aborted':
-        this.close();
+        this.close(assistantMessage);
+        return;
+      case 'attempt.failed':
+        this.close(failedMessage);
         return;
       default:
         return;
@@ -168,13 +174,13 @@ export class Conversation implements Fold {
     this.steering = [];
   }
 
-  /** Adds the reply to the conversation, with the answers to its calls in the order of the calls (C-1). */
-  private close(): void {
+  /** Adds what lasts of the reply to the conversation, with the answers to its calls in the order of the calls (C-1). */
+  private close(lasting: typeof assistantMessage): void {
     const { reply, answers } = this;
     this.reply = null;
     this.inputs = null;
     if (reply === null) return;
-    const message = assistantMessage(reply, this.open);
+    const message = lasting(reply, this.open);
     if (message === null) return;
     this.noteOpen(message);
     this.messages.push(message);
@@ -191,13 +197,19 @@ export class Conversation implements Fold {
       if (call.providerExecuted || answer === undefined) return [];
       const { success: _, ...own } = answer;
       // The provider's options on a call go back with its answer (C-6).
-      const part = call.providerOptions === undefined ? own : { ...own, providerOptions: call.providerOptions };
+      const part = { ...own, ...returned(call.providerOptions, reply) };
       const inner = inside.get(index)?.map(({ toolName, success, output }) => ({ name: toolName, success, output }));
       if (inner === undefined) return [part];
       return [{ ...part, output: batchOutput(inner) }];
     });
     if (results.length > 0) this.messages.push({ role: 'tool', content: results });
   }
+}
+
+/** Returns what goes back of a call's data with its answer; of a reply that did not complete, no references (P-6). */
+function returned(data: ProviderData | undefined, reply: Reply): { providerOptions?: ProviderData } {
+  if (data === undefined) return {};
+  return { providerOptions: isComplete(reply) ? data : withoutItemIds(data) };
 }
 
 /** Returns the text of the last user message; null if there is none. */

@@ -203,11 +203,18 @@ describe('T-6: the size of a request', () => {
     const whole = 144;
     expect(meter().measure([], replySaying('x'.repeat(40)), usage(0, 0))).toEqual({
       tokens: whole + 18,
+      failed: whole,
       counted: false,
     });
     expect(meter().measure([], replySaying(''), usage(0, 9))).toMatchObject({ counted: false });
-    expect(meter().measure([], replySaying('x'.repeat(40)), usage(500, 20))).toEqual({ tokens: 520, counted: true });
-    expect(meter().measure([], replySaying('x'.repeat(40)), usage(1, 2))).toEqual({ tokens: 81, counted: true });
-    expect(meter().measure(['long'], replySaying('x'.repeat(40)), usage(1, 2))).toEqual({ tokens: 3, counted: true });
+    expect(meter().measure([], replySaying('x'.repeat(40)), usage(500, 20))).toEqual({
+      ...{ tokens: 520, failed: 500, counted: true },
+    });
+    expect(meter().measure([], replySaying('x'.repeat(40)), usage(1, 2))).toEqual({
+      ...{ tokens: 81, failed: 72, counted: true },
+    });
+    expect(meter().measure(['long'], replySaying('x'.repeat(40)), usage(1, 2))).toEqual({
+      ...{ tokens: 3, failed: 1, counted: true },
+    });
   });
 });

@@ -22,7 +22,7 @@ describe('the notice', () => {
     expect(notice?.cache_control).toBeUndefined();
     const marked = third?.body.messages.flatMap(blocksOf).filter((block) => block.cache_control !== undefined) ?? [];
     expect(marked).toHaveLength(1);
-    expect(marked[0]).toMatchObject({ type: 'text', text: 'thinking aloud' });
+    expect(marked[0]).toMatchObject({ type: 'tool_result' });
     expect(blocksOf({ content: third?.body.system }).at(-1)?.cache_control).toEqual({ type: 'ephemeral' });
     expect(JSON.stringify(fourth?.body)).not.toContain('system notice: ');
     expect(JSON.stringify(result.conversation)).not.toContain('system notice: ');

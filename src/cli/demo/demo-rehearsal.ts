@@ -51,8 +51,7 @@ function sensibleReply(prompt: LanguageModelV4Prompt, list: string, readFile: st
     return { calls: wanted.map((path) => ({ name: readFile, input: { path } })) };
   }
   // Once, send text instead of a report.
-  if (!prompt.some((message) => message.role === 'assistant' && JSON.stringify(message).includes(chatter)))
-    return { text: chatter };
+  if (!JSON.stringify(prompt.at(-1)).includes('system notice: ')) return { text: chatter };
   return {
     calls: [{ name: 'final_report', input: { status: 'success', content: reportOn(listing.text, wanted, read) } }],
   };

@@ -71,7 +71,10 @@ export function turnWalk(maxAttempts: number, targets: readonly string[], over: 
     fault: { kind: 'rate_limited', message: 'no', status: 429, retryAfterMs: 90_000 },
   });
   const costly = attemptOutput({ slugs: ['empty_response'], usage: { ...noUsage, input: 1_000 } });
-  const full = attemptOutput({ slugs: ['empty_response'], measured: { tokens: 10_000, counted: true } });
+  const full = attemptOutput({
+    slugs: ['empty_response'],
+    measured: { tokens: 10_000, failed: 10_000, counted: true },
+  });
   const asking = ['failed', 'progressed'].map((status) =>
     attemptOutput({
       status: status === 'failed' ? 'failed' : 'progressed',
