@@ -89,6 +89,7 @@ export const attemptMachine = setup({
             offer: context.offer,
             textMayReport: textMayReport(context),
             omit: context.omit,
+            omitText: context.omitText,
           },
         }),
         onDone: { target: 'answering', actions: { type: 'read', params: ofDelivery } },

@@ -19,8 +19,9 @@ export type AttemptInput = {
   permission: Permission;
   /** `text`: a reply without a tool call is the report, on any turn (F-4). */
   finish: 'report' | 'text';
-  /** Ids of the calls whose results the request leaves out (T-6). */
+  /** What the request leaves out (T-6): the results of these calls, and estimated tokens of old text. */
   omit: string[];
+  omitText: number;
   maxToolCalls: number;
   stopSlug: StopSlug | null;
 };

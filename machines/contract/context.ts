@@ -3,15 +3,18 @@
 export type ContextWindow = {
   /** Size of the window, shared by a request and its reply; null if unknown. */
   windowTokens: number | null;
-  /** Tokens reserved for the reply. */
+  /** Tokens reserved for the reply, but at most a quarter of the window. */
   reserveTokens: number;
 };
 
 /** A tool result in the conversation, of an estimated size. */
 export type SizedResult = { callId: string; tokens: number };
 
-/** A size in tokens: counted by the provider, or estimated. `failed` is the size if the attempt fails, which says less. */
-export type Measured = { tokens: number; failed: number; counted: boolean };
+/**
+ * A size in tokens: counted by the provider, or estimated. `failed` is the size if the attempt fails, which says less.
+ * `oldText` is the text of earlier messages that may be left out.
+ */
+export type Measured = { tokens: number; failed: number; counted: boolean; oldText: number };
 
 /** The size of the next request, in tokens, and the tool results that it may leave out. */
 export type RequestSize = {
@@ -23,14 +26,29 @@ export type RequestSize = {
   steering: number;
   /** Results that the request holds, oldest first. `fresh`: the model has not read it yet. */
   results: (SizedResult & { counted: boolean; fresh: boolean })[];
+  /** Estimated tokens of old text that the request holds and that may be left out. */
+  text: { tokens: number; counted: boolean };
   /** Ids of the calls whose results are left out. */
   omitted: string[];
+  /** Estimated tokens of old text that is left out, from the oldest on. */
+  omittedText: number;
 };
 
 /** `full`: the request is not sent, since it would not fit even without any results. */
-export type ContextVerdict = { kind: 'fits' | 'final_turn_now' | 'full'; omit: string[] };
+export type ContextVerdict = { kind: 'fits' | 'final_turn_now' | 'full' } & LeftOut;
 
-export const emptySize: RequestSize = { counted: 0, estimated: 0, steering: 0, results: [], omitted: [] };
+/** What a request leaves out more than the one before: results, by call id, and estimated tokens of old text. */
+export type LeftOut = { omit: string[]; omitText: number };
+
+export const emptySize: RequestSize = {
+  counted: 0,
+  estimated: 0,
+  steering: 0,
+  results: [],
+  text: { tokens: 0, counted: false },
+  omitted: [],
+  omittedText: 0,
+};
 
 /** How far an estimate may be off, either way. */
 const estimateError = 0.25;
@@ -62,7 +80,8 @@ export function utf8Length(text: string): number {
 
 /** Returns the most tokens that a request may have: the window without the room for the reply. */
 export function roomOf({ windowTokens, reserveTokens }: ContextWindow): number {
-  return windowTokens === null ? Number.POSITIVE_INFINITY : Math.max(1, windowTokens - reserveTokens);
+  if (windowTokens === null) return Number.POSITIVE_INFINITY;
+  return Math.max(1, windowTokens - Math.min(reserveTokens, Math.floor(windowTokens / 4)));
 }
 
 /** Returns the most tokens that the request can have, whatever the error of the estimates. */
@@ -71,18 +90,23 @@ export function mostTokens({ counted, estimated, steering }: RequestSize): numbe
 }
 
 /**
- * Decides whether the next request fits, with a notice of `noticeTokens`, and which results it leaves out: old ones
- * first, from the oldest; then fresh ones, from the largest.
+ * Decides whether the next request fits, with a notice of `noticeTokens`, and what it leaves out: old results first, from
+ * the oldest; then old text, from the oldest; then fresh results, from the largest.
  */
 export function guardContext(window: ContextWindow, size: RequestSize, noticeTokens = 0): ContextVerdict {
-  if (window.windowTokens === null) return { kind: 'fits', omit: [] };
+  if (window.windowTokens === null) return { kind: 'fits', omit: [], omitText: 0 };
   const room = roomOf(window) - Math.ceil(noticeTokens * (1 + estimateError));
   const candidates = size.results.filter((result) => freed(result) > 0);
   const old = candidates.filter(({ fresh }) => !fresh);
   const fresh = candidates.filter((result) => result.fresh).sort((one, other) => other.tokens - one.tokens);
   let tokens = mostTokens(size);
-  const least = candidates.reduce((left, result) => left - freed(result), tokens);
+  const share = shareOf(size.text);
+  const least = candidates.reduce(
+    (left, result) => left - freed(result),
+    tokens - Math.floor(size.text.tokens * share),
+  );
   const omit: string[] = [];
+  let omitText = 0;
   const leaveOut = (results: RequestSize['results'], limit: number) => {
     for (const result of results) {
       if (tokens <= limit) return;
@@ -90,58 +114,81 @@ export function guardContext(window: ContextWindow, size: RequestSize, noticeTok
       omit.push(result.callId);
     }
   };
+  if (tokens > room) leaveOut(old, room * (1 - shareFreed));
   if (tokens > room) {
-    leaveOut(old, room * (1 - shareFreed));
+    omitText = Math.min(size.text.tokens, Math.ceil((tokens - room * (1 - shareFreed)) / share));
+    tokens -= Math.floor(omitText * share);
     leaveOut(fresh, room);
   }
-  if (least > room) return { kind: 'full', omit };
-  return { kind: least > room * (1 - shareOfLastTurn) ? 'final_turn_now' : 'fits', omit };
+  if (least > room) return { kind: 'full', omit, omitText };
+  return { kind: least > room * (1 - shareOfLastTurn) ? 'final_turn_now' : 'fits', omit, omitText };
+}
+
+/** Returns how much of an estimate counts at least, of what a provider counted, or at most. */
+function shareOf({ counted }: { counted: boolean }): number {
+  return counted ? 1 - estimateError : 1 + estimateError;
 }
 
 /** Returns the tokens that leaving a result out frees at least. */
-function freed({ tokens, counted }: RequestSize['results'][number]): number {
+function freed(result: RequestSize['results'][number]): number {
   const stub = stubTokens * (1 + estimateError);
-  return Math.floor(tokens * (counted ? 1 - estimateError : 1 + estimateError) - stub);
+  return Math.floor(result.tokens * shareOf(result) - stub);
 }
 
-/** Returns the size of a request that is sent: with all steering, and with a stub for each result of `omit`. */
-export function sent(size: RequestSize, omit: readonly string[]): RequestSize {
+/** Returns the size of a request that is sent: with all steering, and with stubs for what is left out. */
+export function sent(size: RequestSize, { omit, omitText }: LeftOut): RequestSize {
   const out = new Set(omit);
-  let { counted } = size;
-  let estimated = size.estimated + size.steering;
+  const { text } = size;
+  let counted = size.counted - (text.counted ? Math.floor(omitText * shareOf(text)) : 0);
+  let estimated = size.estimated + size.steering - (text.counted ? 0 : omitText);
   for (const result of size.results) {
     if (!out.has(result.callId)) continue;
-    if (result.counted) counted -= Math.floor(result.tokens * (1 - estimateError));
+    if (result.counted) counted -= Math.floor(result.tokens * shareOf(result));
     else estimated -= result.tokens;
     estimated += stubTokens;
   }
   const results = size.results.filter(({ callId }) => !out.has(callId));
-  return { counted, estimated, steering: 0, results, omitted: [...size.omitted, ...omit] };
+  return {
+    ...{ counted: Math.max(0, counted), estimated: Math.max(0, estimated), steering: 0, results },
+    text: { ...text, tokens: text.tokens - omitText },
+    omitted: [...size.omitted, ...omit],
+    omittedText: size.omittedText + omitText,
+  };
 }
 
 /** Returns the size once steering has added a user's message. */
-export function steered(
-  { window, size }: { window: ContextWindow; size: RequestSize },
-  { text }: { text: string },
-): { size: RequestSize } {
-  if (window.windowTokens === null) return { size };
+export function steered({ size }: { size: RequestSize }, { text }: { text: string }): { size: RequestSize } {
   return { size: { ...size, steering: size.steering + estimateTokens(text) } };
 }
 
 /** Returns the size after a request and its reply, which were measured, and the answers to its calls. */
 export function afterAnswers(
   size: RequestSize,
-  { tokens, counted }: Pick<Measured, 'tokens' | 'counted'>,
+  { tokens, counted, oldText }: Omit<Measured, 'failed'>,
   answers: readonly SizedResult[],
 ): RequestSize {
   const known = size.results.map((result) => ({ ...result, counted, fresh: answers.length === 0 && result.fresh }));
   const results = [...known, ...answers.map((answer) => ({ ...answer, counted: false, fresh: true }))];
   const added = answers.reduce((sum, answer) => sum + answer.tokens, 0);
-  return { ...size, counted: counted ? tokens : 0, estimated: added + (counted ? 0 : tokens), results };
+  const text = { tokens: oldText, counted };
+  return { ...size, counted: counted ? tokens : 0, estimated: added + (counted ? 0 : tokens), results, text };
 }
 
 /** Returns the size of the first request. No result in it is fresh. */
-export function initialSize(tokens: number, results: readonly SizedResult[]): RequestSize {
+export function initialSize(tokens: number, results: readonly SizedResult[], oldText = 0): RequestSize {
   const old = results.map((result) => ({ ...result, counted: false, fresh: false }));
-  return { ...emptySize, estimated: tokens, results: old };
+  return { ...emptySize, estimated: tokens, results: old, text: { tokens: oldText, counted: false } };
 }
+
+/**
+ * Returns the window of a target that refused a request of `tokens` as too long, in the guard's own tokens: by how much it
+ * was too long as the target says, or by a quarter. It never grows.
+ */
+export function learntWindow(known: number | null, tokens: number, { limit, asked }: TooLong): number {
+  const guess = limit !== null && tokens > limit ? limit : Math.floor(tokens * (1 - shareFreed));
+  const learnt = limit !== null && asked !== null && asked > limit ? Math.floor((tokens * limit) / asked) : guess;
+  return Math.max(1, Math.min(known ?? Number.POSITIVE_INFINITY, learnt));
+}
+
+/** The tokens of a request that was too long, and of the most that would have been accepted, as its target says. */
+export type TooLong = { limit: number | null; asked: number | null };

@@ -57,6 +57,8 @@ export type PrepareOutcome =
       messages: Message[] | null;
       tokens: number;
       results: SizedResult[];
+      /** Estimated tokens of the given text that may be left out (T-6). */
+      oldText: number;
       unavailable: { target: number; message: string }[];
     }
   | { ok: false; slug: Slug; message: string };
@@ -100,6 +102,8 @@ export type ModelRequest = {
   textMayReport: boolean;
   /** Ids of the calls whose results are left out of the prompt (T-6). */
   omit: string[];
+  /** Estimated tokens of old text that is left out of the prompt, from the oldest on (T-6). */
+  omitText: number;
 };
 
 /** The outcome of one LLM request: a reply, a fault, or both if the stream broke. */

@@ -1,7 +1,7 @@
 import type { CallAnswer, CallFacts, CallName } from './calls.ts';
 import type { Message } from './conversation.ts';
 import type { TurnPlan } from './effects.ts';
-import type { Fault } from './faults.ts';
+import type { Fault, RefusedPiece } from './faults.ts';
 import type { Json } from './json.ts';
 import type { CollapseReason } from './limits.ts';
 import type { Reply, Usage } from './reply.ts';
@@ -37,8 +37,13 @@ export type Fact =
   /** No living target is free before `dueAt` (epoch ms), so the next attempt waits until then (P-3). */
   | { type: 'wait.started'; turn: number; attempt: number; target: string; dueAt: number }
   | { type: 'wait.ended'; turn: number; attempt: number }
-  /** The results of these calls do not fit the context window, so they are left out from now on (T-6). */
-  | { type: 'results.omitted'; turn: number; attempt: number; callIds: string[] }
+  /**
+   * The results of these calls, and about so many tokens of old text, do not fit the context window, so they are left out
+   * from now on (T-6).
+   */
+  | { type: 'results.omitted'; turn: number; attempt: number; callIds: string[]; textTokens: number }
+  /** A piece that a provider refused is replaced by a stub from now on (P-2). */
+  | { type: 'piece.replaced'; turn: number; attempt: number; target: string; piece: RefusedPiece; detail: string }
   /** Recorded before the request is sent (B-6). `notice` is the request's ephemeral message, if any (N-1). */
   | { type: 'attempt.started'; turn: number; attempt: number; target: string; notice: string | null }
   | {

@@ -1,3 +1,4 @@
+import type { TooLong } from './context.ts';
 import type { Slug } from './slugs.ts';
 
 /**
@@ -5,6 +6,7 @@ import type { Slug } from './slugs.ts';
  * package, a key or the model itself is missing. `malformed_call`: the provider could not read a tool call of the model,
  * which is the model's mistake. `interrupted`: the process died while the request was in flight (D-4).
  * `denied` and `unchecked`: `checkReply` refused the reply, or failed on it, so it is withheld (G-2).
+ * `context_length`: the request was too long for the model; what can be left out is, and it is tried again.
  * The adapter classifies each failure once. A fault is an outcome of the model effect; it is never thrown.
  */
 export const faultKinds = [
@@ -15,6 +17,7 @@ export const faultKinds = [
   'network',
   'server',
   'invalid_request',
+  'context_length',
   'content_filter',
   'malformed_call',
   'unavailable',
@@ -33,7 +36,21 @@ export type Fault = {
   status: number | null;
   /** The provider's retry delay in ms, counted from the delivery; null if it sent none. */
   retryAfterMs: number | null;
+  /** Of a request that was too long (`context_length`): what the provider says of its size. */
+  tooLong?: TooLong;
+  /** Of an invalid request: the piece that the provider refused, which a stub can replace. */
+  piece?: RefusedPiece;
 };
+
+/**
+ * A piece of a request that its provider refused: the result of a call, a file of a message by their indices, all files of
+ * the conversation for a model that takes none, or the schema of a tool.
+ */
+export type RefusedPiece =
+  | { kind: 'result'; callId: string }
+  | { kind: 'file'; message: number; part: number }
+  | { kind: 'files' }
+  | { kind: 'schema'; tool: string };
 
 export function faultSlug(kind: FaultKind): Slug {
   switch (kind) {
@@ -51,6 +68,8 @@ export function faultSlug(kind: FaultKind): Slug {
       return 'provider_error';
     case 'invalid_request':
       return 'invalid_request';
+    case 'context_length':
+      return 'context_guard';
     case 'content_filter':
       return 'content_filtered';
     case 'malformed_call':

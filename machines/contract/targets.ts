@@ -1,4 +1,5 @@
 import { backoffMs, longestWaitMs } from './backoff.ts';
+import { learntWindow } from './context.ts';
 import type { Fault } from './faults.ts';
 
 /** A session's state for one target, a provider and model. Targets are tried in the given order (P-2, P-3). */
@@ -10,6 +11,10 @@ export type TargetState = {
   limitedUntil: number;
   /** Consecutive faults that call for backoff. */
   faults: number;
+  /** The size of its context window, as given or as learnt from what it refused; null if it is not known (T-6). */
+  windowTokens: number | null;
+  /** A piece that it refused has been replaced: the next refusal excludes it. */
+  mended: boolean;
 };
 
 /** The next request's target, if any, now or after a wait. `target` is an index; `dueAt` is epoch ms. */
@@ -19,8 +24,16 @@ export type TargetChoice =
   | { kind: 'beyond'; dueAt: number }
   | { kind: 'none' };
 
-export function freshTargets(names: readonly string[]): TargetState[] {
-  return names.map((name) => ({ name, status: 'living', limitedUntil: 0, faults: 0 }));
+/** Returns the targets as a session begins; `windows` are their own context windows, by name, and `window` that of others. */
+export function freshTargets(
+  names: readonly string[],
+  window: number | null = null,
+  windows: Readonly<Record<string, number>> = {},
+): TargetState[] {
+  return names.map((name) => {
+    const windowTokens = windows[name] ?? window;
+    return { name, status: 'living', limitedUntil: 0, faults: 0, windowTokens, mended: false };
+  });
 }
 
 /** Returns all targets in order, by index, from `first` on and wrapping around (P-2). */
@@ -30,20 +43,21 @@ export function orderFrom(targets: readonly TargetState[], first: number): numbe
 
 /**
  * Returns the first living target of `order` that is free at `at`, from its position `from` on and wrapping around
- * (P-2). If all are limited, it returns the one that is free earliest, the first in order on a tie (P-3). `beyond` means
- * that even that one is more than 60 s away.
+ * (P-2), among those that `fits` permits. If all are limited, it returns the one that is free earliest, the first in order
+ * on a tie (P-3). `beyond` means that even that one is more than 60 s away.
  */
 export function chooseTarget(
   targets: readonly TargetState[],
   order: readonly number[],
   from: number,
   at: number,
+  fits: (state: TargetState) => boolean = () => true,
 ): TargetChoice {
   let earliest: { target: number; dueAt: number } | null = null;
   for (let step = 0; step < order.length; step += 1) {
     const target = order[(from + step) % order.length] ?? 0;
     const state = targets[target];
-    if (state === undefined || state.status === 'out') continue;
+    if (state === undefined || state.status === 'out' || !fits(state)) continue;
     if (state.limitedUntil <= at) return { kind: 'free', target };
     if (earliest === null || state.limitedUntil < earliest.dueAt) earliest = { target, dueAt: state.limitedUntil };
   }
@@ -58,8 +72,9 @@ export function afterReply(targets: readonly TargetState[], target: number): Tar
 }
 
 /**
- * Returns the targets after a fault (P-2, P-3). `auth`, `quota`, `invalid_request` and `unavailable` exclude the target
- * for the session. Transient faults limit it for the provider's retry delay, or a backoff if none. A content filter, a
+ * Returns the targets after a fault of a request of `tokens` (P-2, P-3). `auth`, `quota`, `invalid_request` and
+ * `unavailable` exclude the target for the session, but the first invalid request whose piece can be replaced does not.
+ * From a request that was too long, the target's window is learnt. Transient faults limit it for the provider's retry delay, or a backoff if none. A content filter, a
  * call that the provider could not read, an interruption and a reply that is withheld do neither.
  */
 export function afterFault(
@@ -68,11 +83,21 @@ export function afterFault(
   fault: Fault,
   at: number,
   chance: number,
+  tokens = 0,
 ): TargetState[] {
   switch (fault.kind) {
+    case 'invalid_request':
+      return replaced(targets, target, (state) =>
+        fault.piece === undefined || state.mended ? { ...state, status: 'out' } : { ...state, mended: true },
+      );
+    case 'context_length': {
+      const { tooLong = { limit: null, asked: null } } = fault;
+      return replaced(targets, target, (state) => {
+        return { ...state, windowTokens: learntWindow(state.windowTokens, tokens, tooLong) };
+      });
+    }
     case 'auth':
     case 'quota':
-    case 'invalid_request':
     case 'unavailable':
       return replaced(targets, target, (state) => ({ ...state, status: 'out' }));
     case 'rate_limited':
@@ -97,6 +122,12 @@ export function afterFault(
 /** Returns the targets without those at `indices`, which cannot be had at all (P-2). */
 export function withoutUnavailable(targets: readonly TargetState[], indices: readonly number[]): TargetState[] {
   return targets.map((state, index) => (indices.includes(index) ? { ...state, status: 'out' } : state));
+}
+
+/** Returns the largest context window of the living targets, in tokens; null if that of one is not known. */
+export function largestWindow(targets: readonly TargetState[]): number | null {
+  const windows = targets.flatMap(({ status, windowTokens }) => (status === 'living' ? [windowTokens] : []));
+  return windows.length === 0 || windows.includes(null) ? null : Math.max(...windows.map((window) => window ?? 0));
 }
 
 function replaced(

@@ -3,7 +3,7 @@ import type { Delivered, PlanOutcome, PlanRequest, PrepareOutcome } from '../con
 import type { Fact, Failure } from '../contract/events.ts';
 import { type CollapseCause, collapsed, nothingSpent, requestsLeft } from '../contract/limits.ts';
 import { type Slug, unionOfSlugs } from '../contract/slugs.ts';
-import { freshTargets, orderFrom, withoutUnavailable } from '../contract/targets.ts';
+import { freshTargets, largestWindow, orderFrom, withoutUnavailable } from '../contract/targets.ts';
 import type { TurnInput, TurnOutput } from '../turn/turn.types.ts';
 import type { Ending, Measures, SessionContext, SessionInput } from './session.types.ts';
 
@@ -19,7 +19,7 @@ export function freshSession(input: SessionInput): SessionContext {
     plansTurns: input.plansTurns,
     at: input.at,
     turn: 0,
-    targets: freshTargets(input.targets),
+    targets: freshTargets(input.targets, input.window.windowTokens, input.windows),
     current: 0,
     home: null,
     planned: null,
@@ -87,7 +87,8 @@ export function contextMeasures(context: SessionContext): Measures {
 }
 
 function guardMeasures(context: SessionContext): Measures {
-  if (guardContext(context.window, context.size).kind === 'fits') return { change: {}, facts: [] };
+  const window = { ...context.window, windowTokens: largestWindow(context.targets) };
+  if (guardContext(window, context.size).kind === 'fits') return { change: {}, facts: [] };
   return collapse(context, { reason: 'context_guard', slugs: ['context_guard'] });
 }
 
@@ -124,9 +125,9 @@ export function afterPreparing(
   { delivered: { at, outcome } }: { delivered: Delivered<'prepare'> },
 ): Measures {
   if (!outcome.ok) return { change: { at }, facts: [] };
-  const { tokens, results, instructions, messages, unavailable } = outcome;
+  const { tokens, results, oldText, instructions, messages, unavailable } = outcome;
   // Steering may have come first.
-  const size = { ...initialSize(tokens, results), steering: before.steering };
+  const size = { ...initialSize(tokens, results, oldText), steering: before.steering };
   const left = withoutUnavailable(
     targets,
     unavailable.map(({ target }) => target),

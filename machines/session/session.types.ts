@@ -14,6 +14,8 @@ export type SessionInput = {
   finish: 'report' | 'text';
   budget: Budget;
   window: ContextWindow;
+  /** The context windows of targets that have their own, in tokens, by name. */
+  windows?: Record<string, number>;
   /** Whether each turn is planned before it begins (T-7). */
   plansTurns: boolean;
   /** Epoch ms of the start. */

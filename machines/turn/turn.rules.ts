@@ -17,7 +17,14 @@ import { composeNotice } from '../contract/notice.ts';
 import type { Change } from '../contract/record.ts';
 import { noUsage } from '../contract/reply.ts';
 import { unionOfSlugs } from '../contract/slugs.ts';
-import { afterFault, afterReply, chooseTarget, type TargetChoice } from '../contract/targets.ts';
+import {
+  afterFault,
+  afterReply,
+  chooseTarget,
+  largestWindow,
+  type TargetChoice,
+  type TargetState,
+} from '../contract/targets.ts';
 import type { Exhaustion, TurnContext, TurnInput, TurnOutput } from './turn.types.ts';
 
 /** Returns the turn's state before its first attempt. */
@@ -37,9 +44,16 @@ export function targetsRemain(context: TurnContext): boolean {
   return kind === 'free' || kind === 'wait';
 }
 
-/** Chooses the next attempt's target (P-2): the first of the order, then the one after that of the failed attempt. */
-export function nextTarget({ targets, order, current, last, at }: TurnContext): TargetChoice {
-  return chooseTarget(targets, order, last === null ? 0 : order.indexOf(current) + 1, at);
+/**
+ * Chooses the next attempt's target (P-2): the first of the order, then the one after that of the failed attempt, among
+ * those whose window the request fits. Where it fits none, all are candidates.
+ */
+export function nextTarget(context: TurnContext): TargetChoice {
+  const { targets, order, current, last, at } = context;
+  const from = last === null ? 0 : order.indexOf(current) + 1;
+  const fits = (state: TargetState) => verdictOn(context, state).kind !== 'full';
+  const choice = chooseTarget(targets, order, from, at, fits);
+  return choice.kind === 'none' ? chooseTarget(targets, order, from, at) : choice;
 }
 
 /** Builds the current attempt's input. On the last turn's first attempt the tool list is unchanged (B-5). */
@@ -54,6 +68,7 @@ export function attemptInput(context: TurnContext): AttemptInput {
     permission: reportOnly ? 'report' : 'all',
     finish,
     omit: context.size.omitted,
+    omitText: context.size.omittedText,
     maxToolCalls: context.maxToolCalls,
     stopSlug: context.stopSlug,
   };
@@ -74,30 +89,37 @@ function noticeOf(context: TurnContext, attempt: number): string | null {
   });
 }
 
-/** Returns the context guard's verdict on the next attempt's request (T-6). */
-function nextVerdict(context: TurnContext): ContextVerdict {
-  return guardContext(context.window, context.size, estimateTokens(noticeOf(context, context.attempt + 1) ?? ''));
+/** Returns the context guard's verdict on the next attempt's request to a target (T-6). */
+function verdictOn(context: TurnContext, { windowTokens }: Pick<TargetState, 'windowTokens'>): ContextVerdict {
+  const window = { ...context.window, windowTokens };
+  return guardContext(window, context.size, estimateTokens(noticeOf(context, context.attempt + 1) ?? ''));
 }
 
-/** Returns true if the next request fits the context window, without some results if need be (T-6). */
+/** Returns the context guard's verdict on the next attempt's request to the target at an index. */
+function verdictAt(context: TurnContext, target: number): ContextVerdict {
+  return verdictOn(context, context.targets[target] ?? { windowTokens: null });
+}
+
+/** Returns true if the next request fits its target's context window, without results and old text if need be (T-6). */
 export function requestFits(context: TurnContext): boolean {
-  return nextVerdict(context).kind !== 'full';
+  const choice = nextTarget(context);
+  return !('target' in choice) || verdictAt(context, choice.target).kind !== 'full';
 }
 
-/** Returns the changes as the next attempt begins: what its request leaves out (T-6). */
-function fitted(context: TurnContext): Change<TurnContext, Fact> {
-  const { omit } = nextVerdict(context);
+/** Returns the changes as the next attempt begins on a target: what its request leaves out (T-6). */
+function fitted(context: TurnContext, target: number): Change<TurnContext, Fact> {
+  const { omit: callIds, omitText: textTokens } = verdictAt(context, target);
   const attempt = context.attempt + 1;
   const { turn, size } = context;
-  const facts: Fact[] = omit.length === 0 ? [] : [{ type: 'results.omitted', turn, attempt, callIds: omit }];
-  return { change: { attempt, size: sent(size, omit) }, facts };
+  const isLess = callIds.length > 0 || textTokens > 0;
+  const facts: Fact[] = isLess ? [{ type: 'results.omitted', turn, attempt, callIds, textTokens }] : [];
+  return { change: { attempt, size: sent(size, { omit: callIds, omitText: textTokens }), current: target }, facts };
 }
 
 /** Begins the next attempt on the next target, which is free. */
 export function beginAttempt(context: TurnContext): Change<TurnContext, Fact> {
   const choice = nextTarget(context);
-  const { change, facts } = fitted(context);
-  return { change: { ...change, current: choice.kind === 'free' ? choice.target : context.current }, facts };
+  return fitted(context, choice.kind === 'free' ? choice.target : context.current);
 }
 
 /** Builds the fact that an attempt started, which is emitted before its request (B-6). */
@@ -117,22 +139,21 @@ export function afterAttempt(context: TurnContext, output: AttemptOutput): Parti
   const targets =
     output.fault === null
       ? afterReply(context.targets, current)
-      : afterFault(context.targets, current, output.fault, at, output.chance);
+      : afterFault(context.targets, current, output.fault, at, output.chance, mostTokens(context.size));
   return { last: output, spent, targets, size: sizeAfter(context, output), ...within(context, spent, at) };
 }
 
-function sizeAfter({ window, size }: TurnContext, { status, measured, results }: AttemptOutput): RequestSize {
-  if (window.windowTokens === null || measured === null) return size;
-  const { counted, failed, tokens } = measured;
-  return afterAnswers(size, { counted, tokens: status === 'failed' ? failed : tokens }, results);
+function sizeAfter({ size }: TurnContext, { status, measured, results }: AttemptOutput): RequestSize {
+  if (measured === null) return size;
+  const { counted, failed, tokens, oldText } = measured;
+  return afterAnswers(size, { counted, oldText, tokens: status === 'failed' ? failed : tokens }, results);
 }
 
 /** Begins the attempt after a wait, on the target chosen before it, even past the deadline (P-3). */
 export function afterWait(context: TurnContext, { at }: { at: number | null }): Change<TurnContext, Fact> {
   const changed = within(context, context.spent, Math.max(context.at, at ?? 0));
-  const { change, facts } = fitted({ ...context, ...changed });
-  const current = context.waiting?.target ?? context.current;
-  return { change: { ...changed, ...change, current, waiting: null }, facts };
+  const { change, facts } = fitted({ ...context, ...changed }, context.waiting?.target ?? context.current);
+  return { change: { ...changed, ...change, waiting: null }, facts };
 }
 
 /** Returns the changes after a stop, which ends approvals. If the deadline caused it, the budget is spent too (D-2). */
@@ -203,11 +224,15 @@ export function exhaustionOf(context: TurnContext): Exhaustion | null {
   return requestFits(context) ? null : { why: 'context', retryAt };
 }
 
-/** Builds the fact that the last attempt's target is excluded; none if it is not. */
-export function exclusionFacts({ targets, current, last }: TurnContext): Fact[] {
+/** Builds the fact that the last attempt's target is excluded, or that a piece that it refused is replaced; none otherwise. */
+export function exclusionFacts({ targets, current, last, turn, attempt }: TurnContext): Fact[] {
   const target = targets[current];
-  if (target?.status !== 'out' || last?.fault == null) return [];
-  const { kind, message } = last.fault;
+  if (target === undefined || last?.fault == null) return [];
+  const { kind, message, piece } = last.fault;
+  if (target.status !== 'out') {
+    if (kind !== 'invalid_request' || piece === undefined) return [];
+    return [{ type: 'piece.replaced', turn, attempt, target: target.name, piece, detail: message }];
+  }
   return [{ type: 'target.excluded', target: target.name, slug: faultSlug(kind), detail: message }];
 }
 
@@ -239,8 +264,9 @@ export function outputOf(context: TurnContext): TurnOutput {
   };
 }
 
-function doesNotFit({ window, size }: TurnContext): string {
-  return `The next request may take ${mostTokens(size)} tokens, and the context window has room for ${roomOf(window)}.`;
+function doesNotFit({ window, size, targets }: TurnContext): string {
+  const room = roomOf({ ...window, windowTokens: largestWindow(targets) });
+  return `The next request may take ${mostTokens(size)} tokens, and the context window has room for ${room}.`;
 }
 
 /** Returns the last attempt's collapse requests, caused by its report or the budget (B-4). */

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { policyShape } from '../http/http-policy.ts';
 import { check } from '../input/check.ts';
 import { expected, fieldName, PawlError, Problems } from '../input/errors.ts';
-import { knownProviders, parseModelString, Target, targetName } from '../model/targets.ts';
+import { aFunction, count } from '../input/shapes.ts';
+import { isSized, knownProviders, modelIn, parseModelString, Target, targetName } from '../model/targets.ts';
 import type { ReportFormat } from '../report/format.ts';
 import { type ReportDefinition, type ReportOf, reportFormat } from '../report/registry.ts';
 import { textFormat } from '../report/text.ts';
@@ -109,7 +110,11 @@ function entriesOf(definition: AgentDefinition) {
   };
 }
 
-function checkModel(model: unknown, field: string, providers: readonly string[]): void {
+function checkModel(entry: unknown, at: string, providers: readonly string[]): void {
+  const isWithWindow = isSized(entry);
+  if (isWithWindow) check(sizedSchema, entry, at, 'invalid_model');
+  const model = isWithWindow ? entry.model : entry;
+  const field = isWithWindow ? `${at}.model` : at;
   if (typeof model === 'string') {
     const parsed = parseModelString(model);
     const names = [...new Set([...providers, ...knownProviders])];
@@ -160,14 +165,30 @@ function toolsOf(
   return new Map(tools.map((tool) => [tool.name, tool]));
 }
 
+const windowError = 'an integer of at least 1, or a function that returns one';
+const sizedSchema = z.strictObject({
+  model: z.unknown(),
+  contextWindow: z.union([count, aFunction], { error: windowError }),
+});
+
+/** Returns the context window that an entry of `models` states for its target; null if it states none. */
+function windowOf(entry: unknown, target: string, index: number): number | null {
+  if (!isSized(entry)) return null;
+  const { contextWindow } = entry;
+  const tokens = typeof contextWindow === 'function' ? contextWindow(target) : contextWindow;
+  if (Number.isInteger(tokens) && tokens >= 1) return tokens;
+  throw new PawlError('invalid_model', expected(`models[${index}].contextWindow`, tokens, windowError));
+}
+
 /** The targets, each under a unique name. */
 function targetsOf({ models, providers = {} }: AgentDefinition): Target[] {
   const taken = new Set<string>();
-  return models.map((model) => {
+  return models.map((entry, index) => {
+    const model = modelIn(entry);
     const name = targetName(model);
     let unique = name;
     for (let copy = 2; taken.has(unique); copy += 1) unique = `${name}#${copy}`;
     taken.add(unique);
-    return new Target(unique, model, providers);
+    return new Target(unique, model, providers, windowOf(entry, unique, index));
   });
 }

@@ -2,7 +2,7 @@ import type { ProviderV4 } from '@ai-sdk/provider';
 import { z } from 'zod';
 import type { HttpPolicy } from '../http/http-policy.ts';
 import { aFunction, oneOf, text, texts } from '../input/shapes.ts';
-import type { ModelReference, Target } from '../model/targets.ts';
+import type { ModelReference, SizedModel, Target } from '../model/targets.ts';
 import type { Slice } from '../observe/slices.ts';
 import type { ReportFormat } from '../report/format.ts';
 import type { ReportDefinition } from '../report/registry.ts';
@@ -35,9 +35,12 @@ export const definitionSchema = z.strictObject({
     .optional(),
   /** The schema of the `context` that each session is given; it must check at once, as zod does. */
   contextSchema: z.custom<SchemaFor<unknown>>().optional(),
-  /** Targets in order of preference: AI SDK language models, or `provider:model` strings. */
+  /**
+   * Targets in order of preference: AI SDK language models, or `provider:model` strings; or `{ model, contextWindow }` for
+   * one with a context window of its own (T-6).
+   */
   models: z
-    .array(z.custom<ModelReference>(), { error: 'an array of models' })
+    .array(z.custom<ModelReference | SizedModel>(), { error: 'an array of models' })
     .min(1, { error: 'an array with at least one model' }),
   /** Providers for `provider:model` strings, in addition to the installed AI SDK providers. */
   providers: z
@@ -104,7 +107,7 @@ export type AgentDefinition<R extends ReportDefinition = ReportDefinition, Conte
   | 'checkReply'
   | 'checkReport'
 > & {
-  models: readonly ModelReference[];
+  models: readonly (ModelReference | SizedModel)[];
   report?: R;
   instructions?: string | InstructionsFunction<Context>;
   toolPolicies?: readonly ToolPolicy<Context>[];

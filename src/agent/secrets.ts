@@ -1,4 +1,4 @@
-import { keyVariable, type ModelReference } from '../model/targets.ts';
+import { keyVariable, type ModelReference, modelIn } from '../model/targets.ts';
 import { environmentVariable } from '../platform/node.ts';
 import { collect, secretHeaders, secretsOfConfig } from '../secrets/credentials.ts';
 import { longestFirst, longSecrets } from '../secrets/spellings.ts';
@@ -24,7 +24,12 @@ export function notedSecrets(): string[] {
  */
 export function secretsOf(definition: AgentDefinition, ofTree: readonly string[] = []): string[] {
   const { settings, models, secrets = [], tools = {}, mcpServers = {}, agents = {}, handoffs = {} } = definition;
-  const found = [...ofTree, ...secrets, ...secretHeaders(settings?.headers ?? {}), ...models.flatMap(keyOf)];
+  const found = [
+    ...ofTree,
+    ...secrets,
+    ...secretHeaders(settings?.headers ?? {}),
+    ...models.map(modelIn).flatMap(keyOf),
+  ];
   for (const agent of [...Object.values(agents), ...Object.values(handoffs)])
     found.push(...secretsOf(agent.definition));
   collect(settings?.providerOptions ?? {}, found);

@@ -1,4 +1,4 @@
-import { type ContextWindow, type Message, roomOf } from '../../machines/index.ts';
+import { type ContextWindow, estimateTokens, type Message, roomOf, stubTokens } from '../../machines/index.ts';
 import type { Limits } from '../vocabulary/limits.ts';
 
 /** Default tokens reserved for a reply. */
@@ -6,11 +6,9 @@ const defaultReserveTokens = 4_096;
 
 /** Returns the context window, of which `maxOutputTokens`, but at most a quarter, is reserved for the reply. */
 export function contextWindow({ contextWindow: windowTokens }: Limits, maxOutputTokens?: number): ContextWindow {
-  if (windowTokens === null) return { windowTokens, reserveTokens: 0 };
-  return {
-    windowTokens,
-    reserveTokens: Math.min(maxOutputTokens ?? defaultReserveTokens, Math.floor(windowTokens / 4)),
-  };
+  const reserveTokens = maxOutputTokens ?? defaultReserveTokens;
+  if (windowTokens === null) return { windowTokens, reserveTokens };
+  return { windowTokens, reserveTokens: Math.min(reserveTokens, Math.floor(windowTokens / 4)) };
 }
 
 /**
@@ -29,6 +27,37 @@ export function resultStub(callId: string, tokens: number, readable: boolean): s
     ? `Read it in pages with read_result, id ${callId}.`
     : 'If you still need it, ask for less of it.';
   return `${what} ${how}]`;
+}
+
+/** Returns the text in place of old text that is left out (T-6). */
+export function textStub(tokens: number): string {
+  return `[Text of about ${tokens} tokens was left out, because the conversation fills the context window.]`;
+}
+
+/** Returns how many tokens leaving out the text of a message frees; 0 if a stub would be no shorter. */
+export function freeableText({ role, content }: Message): number {
+  if (role === 'tool') return 0;
+  const tokens = content.reduce((sum, part) => sum + (part.type === 'text' ? estimateTokens(part.text) : 0), 0);
+  return Math.max(0, tokens - stubTokens);
+}
+
+/**
+ * Whether message `position` of a conversation is old text, which may be left out: one of an assistant, or of a user before
+ * the prompt.
+ */
+export function isOldText({ role }: Message, position: number, { prompt }: { prompt: number }): boolean {
+  return role === 'assistant' || (role === 'user' && position < prompt);
+}
+
+/** Replaces the text of a message with a stub. The other parts stay. */
+export function withoutText(message: Message): Message {
+  if (message.role === 'tool') return message;
+  const first = message.content.findIndex(({ type }) => type === 'text');
+  const stub = { type: 'text' as const, text: textStub(freeableText(message) + stubTokens) };
+  const content = message.content.flatMap((part, index) =>
+    part.type === 'text' ? (index === first ? stub : []) : part,
+  );
+  return { ...message, content } as Message;
 }
 
 /** Replaces the results of `omitted` calls with stubs. The answers stay, so that every call has one (C-1). */

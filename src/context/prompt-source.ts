@@ -6,5 +6,9 @@ export type PromptSource = {
   /** The instructions of turns that do not set their own. */
   readonly ownInstructions: string | null;
   readonly messages: readonly Message[];
+  /** The position of the prompt: the last message of a user that the session was given. */
+  readonly prompt: number;
+  /** Changes when a message is not only appended. */
+  readonly revision: number;
   readonly answerTokens: ReadonlyMap<string, number>;
 };

@@ -12,8 +12,10 @@ import {
 } from '@ai-sdk/provider';
 import type { Fault, FaultKind } from '../../machines/index.ts';
 import { messageOf } from '../input/errors.ts';
+import { plainJson } from '../platform/plain-json.ts';
 import { headOf } from '../platform/text.ts';
 import { redact } from '../secrets/redact.ts';
+import { tooLong } from './context-length.ts';
 
 const messageBytes = 2_000;
 
@@ -23,12 +25,23 @@ const messageBytes = 2_000;
  */
 export function classifyFault(error: unknown, now: number, secrets: readonly string[] = []): Fault {
   const status = statusOf(error);
+  const kind = kindOf(error, status);
+  const isTold = kind === 'context_length';
+  const length = isTold || kind === 'invalid_request' ? tooLong(saidBy(error).toLowerCase()) : null;
   return {
-    kind: kindOf(error, status),
+    kind: length === null ? kind : 'context_length',
     message: headOf(redact(describe(error), secrets), messageBytes),
     status,
     retryAfterMs: retryAfterMs(headersOf(error), now),
+    ...(length !== null && { tooLong: length }),
   };
+}
+
+/** Returns all that an error says of itself: its message and body, or the JSON of an error part. */
+export function saidBy(error: unknown): string {
+  if (!(error instanceof Error)) return JSON.stringify(plainJson(error, 1_000)).slice(0, 10_000);
+  const body = APICallError.isInstance(error) ? (error.responseBody ?? '').slice(0, 10_000) : '';
+  return `${describe(error)} ${body}`;
 }
 
 export function timeoutFault(message: string): Fault {
@@ -99,7 +112,8 @@ const names: readonly [RegExp, FaultKind][] = [
   [/authentication_error|permission_error|permission_denied|invalid_api_key|unauthorized|unauthenticated/, 'auth'],
   [/overloaded|server_error|api_error|internal_error|service_unavailable/, 'server'],
   [/timeout_error|deadline_exceeded/, 'timeout'],
-  [/invalid_request|invalid_argument|failed_precondition|not_found|context_length/, 'invalid_request'],
+  [/context_length|exceed_context_size/, 'context_length'],
+  [/invalid_request|invalid_argument|failed_precondition|not_found/, 'invalid_request'],
 ];
 
 function kindByName(words: string): FaultKind | null {

@@ -2,11 +2,11 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type {
   CallFacts,
   FilePart,
+  Message,
   ModelRequest,
   Reply,
   ReplyCall,
   ReportVerdict,
-  Usage,
 } from '../../machines/index.ts';
 import type { RequestMeter } from '../context/request-meter.ts';
 import type { Clock } from '../host/clock.ts';
@@ -54,10 +54,13 @@ export type ModelEffectOptions = {
   };
   /** Judges a reply's text and files as the report. */
   judgeReply: (text: string, files: readonly FilePart[], signal: AbortSignal) => Promise<ReportVerdict>;
-  /** Measures the request and its reply; null if the context window is unknown (T-6). */
-  meter: RequestMeter | null;
-  /** Estimates what a request used, where its provider does not say: the reply broke off, or no usage is reported. */
-  guess(omit: readonly string[], reply: Reply): Usage;
+  /**
+   * Measures the request and its reply (T-6), and estimates what it used where its provider does not say: the reply broke
+   * off, or no usage is reported.
+   */
+  meter: Pick<RequestMeter, 'measure' | 'guess'>;
+  /** The conversation, of which a provider may refuse a piece. */
+  messages: () => readonly Message[];
   /** Writes a request down, before it goes out; null for a session without a journal (D-3). */
   recordRequest: RecordRequest | null;
   /** `at` (epoch ms) is when it was seen; it defaults to now. */

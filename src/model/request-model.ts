@@ -12,7 +12,7 @@ import {
   replyText,
   type Usage,
 } from '../../machines/index.ts';
-import { classifyFault } from './faults.ts';
+import { faultOf } from './fault-of.ts';
 import type { ModelEffectOptions } from './model-effect.ts';
 import { costOf } from './pricing.ts';
 import { isCallMarkup } from './reply/call-markup.ts';
@@ -63,7 +63,7 @@ function verdictOf(
   options: ModelEffectOptions,
   { provider, reader, fault }: Exchanged,
 ): { reply: Reply | null; fault: Fault | null } {
-  const asFault = (error: unknown) => classifyFault(error, options.clock.now(), options.secrets);
+  const asFault = (error: unknown) => faultOf(options, error);
   if (reader === null) return { reply: null, fault: fault ?? shortfallOf(null) };
   const errors = reader.errors.map(asFault);
   const messages = errors.map(({ message }) => message);
@@ -96,8 +96,8 @@ function shortfallOf(reply: Reply | null): Fault | null {
 
 /** Returns what a request used. Where its provider counted nothing of a reply that came, its cost is that of an estimate. */
 function spentOn(
-  { pricing, guess }: ModelEffectOptions,
-  { omit }: ModelRequest,
+  { pricing, meter }: ModelEffectOptions,
+  request: ModelRequest,
   target: Target,
   usage: Usage,
   reply: Reply,
@@ -105,7 +105,7 @@ function spentOn(
   const price = pricing[target.name];
   const isGuessed = usage.input + usage.output === 0 && reply.content.length + reply.openInputs.length > 0;
   if (!isGuessed) return { usage, costUsd: costOf(usage, price) };
-  const guessed = guess(omit, reply);
+  const guessed = meter.guess(request, reply);
   return { usage, costUsd: costOf(guessed, price), guessedTokens: guessed.input + guessed.output };
 }
 
@@ -139,7 +139,7 @@ async function outcomeOf(
   const asksText = request.textMayReport && isAnswer && calls.every((call) => call.tool === 'provider');
   const callAsText = text.trim() !== '' && isCallAsText(options, text);
   const textReport = asksText && !callAsText ? await options.judgeReply(text, files, signal) : null;
-  const measured = options.meter?.measure(request.omit, reply, usage) ?? null;
+  const measured = options.meter.measure(request, reply, usage);
   const spoken = { reply, fault, calls, textReport, ...(callAsText && { callAsText }) };
   return { ...spoken, ...spentOn(options, request, target, usage, reply), measured };
 }

@@ -4,7 +4,7 @@ import { withOneRequest } from '../http/bounded-fetch.ts';
 import { ownCopy } from '../platform/own-copy.ts';
 import type { OfferedTool } from '../vocabulary/offered-tool.ts';
 import { generate, stream } from './exchange.ts';
-import { classifyFault } from './faults.ts';
+import { faultOf } from './fault-of.ts';
 import type { ModelEffectOptions } from './model-effect.ts';
 import { type CacheMark, carriesMark, withoutCallMark } from './prompt/cache-marks.ts';
 import { ReplyReader } from './reply/read-reply.ts';
@@ -25,7 +25,7 @@ export async function sendRequest(
 ): Promise<Exchanged> {
   const exchanged: Exchanged = { provider: '', reader: null, fault: null };
   const timers = new RequestTimers(options, signal);
-  const asFault = (error: unknown) => classifyFault(error, options.clock.now(), options.secrets);
+  const asFault = (error: unknown) => faultOf(options, error);
   try {
     const model = await target.model().catch((error) => {
       exchanged.fault = asFault(error);
@@ -95,7 +95,7 @@ async function send(
 
 function buildCall(
   { settings, prompts }: ModelEffectOptions,
-  { notice, omit }: ModelRequest,
+  { notice, omit, omitText }: ModelRequest,
   provider: string,
   offered: readonly OfferedTool[],
   abortSignal: AbortSignal,
@@ -105,7 +105,9 @@ function buildCall(
   const given = Object.fromEntries(Object.entries(passed).filter(([, value]) => value !== undefined));
   const markedTools = (mark: CacheMark) =>
     offered.filter((tool) => tool.type === 'function' && carriesMark(tool, mark)).length;
-  const { prompt, marks } = prompts.build({ provider, notice, omit, promptCaching, ownMark: own, markedTools });
+  const { prompt, marks } = prompts.build({
+    ...{ provider, notice, omit, omitText, promptCaching, ownMark: own, markedTools },
+  });
   const tools: Partial<LanguageModelV4CallOptions> =
     offered.length > 0 ? { tools: offered.map(ownCopy), toolChoice: { type: 'auto' } } : {};
   // A middleware may change these: nothing of it is in another request (T-3).

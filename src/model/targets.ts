@@ -7,6 +7,19 @@ import { environmentVariable, isInstalled } from '../platform/node.ts';
 /** The user's reference to a model: an AI SDK language model, or `provider:model`. */
 export type ModelReference = LanguageModel;
 
+/** A model with the size of its context window, in tokens, or a function of its target name that returns it. */
+export type SizedModel = { model: ModelReference; contextWindow: number | ((target: string) => number) };
+
+/** Returns the model of an entry of `models`. */
+export function modelIn(entry: ModelReference | SizedModel): ModelReference {
+  return isSized(entry) ? entry.model : entry;
+}
+
+/** Whether an entry of `models` states the context window of its model. */
+export function isSized(entry: unknown): entry is SizedModel {
+  return typeof entry === 'object' && entry !== null && 'contextWindow' in entry && 'model' in entry;
+}
+
 type Model = Exclude<ModelReference, string>;
 
 /**
@@ -46,26 +59,34 @@ export function targetName(model: ModelReference): string {
 /** One target of an agent. It loads its model at the first request, so that a failure to load is a fault. */
 export class Target {
   readonly name: string;
+  /** The size of its own context window, in tokens; null for that of the agent. */
+  readonly contextWindow: number | null;
   private readonly reference: ModelReference;
   private readonly providers: Record<string, ProviderV4>;
   private resolved: LanguageModelV4 | null = null;
 
-  constructor(name: string, reference: ModelReference, providers: Record<string, ProviderV4>) {
+  constructor(
+    name: string,
+    reference: ModelReference,
+    providers: Record<string, ProviderV4>,
+    contextWindow: number | null = null,
+  ) {
     this.name = name;
+    this.contextWindow = contextWindow;
     this.reference = reference;
     this.providers = providers;
   }
 
   /** Whether both are the same model of the same provider. */
-  isSame({ reference, providers }: Target): boolean {
-    if (reference !== this.reference) return false;
+  isSame({ reference, providers, contextWindow }: Target): boolean {
+    if (reference !== this.reference || contextWindow !== this.contextWindow) return false;
     const name = typeof reference === 'string' ? (parseModelString(reference)?.provider ?? '') : '';
     return providers[name] === this.providers[name];
   }
 
   /** Returns the same target under another name. */
   named(name: string): Target {
-    return name === this.name ? this : new Target(name, this.reference, this.providers);
+    return name === this.name ? this : new Target(name, this.reference, this.providers, this.contextWindow);
   }
 
   /** Returns the target's model. Throws the errors of the provider's package: a missing key, an unknown model. */

@@ -11,6 +11,7 @@ import {
   type JsonObject,
   type Message,
   type ProviderData,
+  type RefusedPiece,
   type Reply,
   replyCalls,
   type ToolResultPart,
@@ -18,6 +19,7 @@ import {
   userMessage,
   withoutItemIds,
 } from '../../machines/index.ts';
+import { withoutPiece } from '../vocabulary/refused-pieces.ts';
 import { estimateOutputTokens } from '../vocabulary/tokens.ts';
 import type { Fold, ToolTraits } from './events.ts';
 
@@ -26,6 +28,12 @@ export class Conversation implements Fold {
   readonly messages: Message[];
   /** The number of messages that the session was given. */
   given = 0;
+  /** The position of the prompt: the last message of a user among those. */
+  prompt = 0;
+  /** Changes when a message is not only appended. */
+  revision = 0;
+  /** The tools whose schema a provider refused; they are offered with one that permits anything (P-2). */
+  readonly refusedSchemas = new Set<string>();
   /** Whether `checkInput` replaced the messages that the session was given. */
   private isReplaced = false;
   /** The system prompt as the session was prepared; null before that, or if the agent has none. */
@@ -57,6 +65,8 @@ export class Conversation implements Fold {
   /** Takes in the messages that the session was given. */
   private begin(): void {
     this.given = this.messages.length;
+    this.prompt = this.messages.findLastIndex(({ role }) => role === 'user');
+    this.revision += 1;
     this.callIds.clear();
     this.answerTokens.clear();
     this.open.clear();
@@ -152,9 +162,19 @@ export class Conversation implements Fold {
       case 'attempt.failed':
         this.close(failedMessage);
         return;
+      case 'piece.replaced':
+        this.replace(fact.piece);
+        return;
       default:
         return;
     }
+  }
+
+  /** Puts a stub in place of a piece that a provider refused, for good, so that the conversation can be handed on (P-2). */
+  private replace(piece: RefusedPiece): void {
+    if (piece.kind === 'schema') this.refusedSchemas.add(piece.tool);
+    this.messages.splice(0, this.messages.length, ...withoutPiece(this.messages, piece));
+    this.revision += 1;
   }
 
   /** Keeps track of the provider-executed calls that still wait for their result. */

@@ -96,6 +96,7 @@ export function checkAgent(agent: Agent, head: SessionHead): void {
     ['limits.maxToolCallsPerTurn', input.maxToolCalls],
     ['finish', input.finish],
     ['the context window', input.window],
+    ['the context windows of models', input.windows],
     ['prepareTurn or handoffs', input.plansTurns],
   ];
   const own = [

@@ -115,9 +115,16 @@ export function sessionInput(agent: Agent, budget: SessionBudget, at: number): S
     finish: definition.finish ?? 'report',
     budget: limit,
     window: contextWindow(limits, longestReply(agent)),
+    ...windowsOf(agent),
     plansTurns: agent.voices.some((voice) => voice.name !== null || voice.definition.prepareTurn !== undefined),
     at,
   };
+}
+
+/** The context windows of the targets that have one of their own, by name; nothing if none has. */
+function windowsOf({ targets }: Agent): Pick<SessionInput, 'windows'> {
+  const own = targets.flatMap(({ name, contextWindow: tokens }) => (tokens === null ? [] : [[name, tokens] as const]));
+  return own.length === 0 ? {} : { windows: Object.fromEntries(own) };
 }
 
 /** The models of an agent and its sub-agents that have no price: they would spend nothing of a budget in US dollars (B-6). */

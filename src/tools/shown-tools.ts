@@ -11,7 +11,10 @@ export type ShownToolsOptions = {
   /** How long the schema of a tool may take to be made. */
   checkTimeoutMs: number;
   /** The plan of the turn names the tools that exist in it (T-7); null for all. */
-  conversation: { readonly messages: readonly Message[]; readonly plan: { tools: readonly string[] | null } | null };
+  conversation: { readonly messages: readonly Message[]; readonly plan: { tools: readonly string[] | null } | null } & {
+    /** The tools whose schema a provider refused (P-2). */
+    readonly refusedSchemas?: ReadonlySet<string>;
+  };
 };
 
 export type Tools = ReadonlyMap<string, CatalogTool>;
@@ -31,6 +34,8 @@ export class ShownTools {
   private whole = nothing;
   /** The tools of a turn that lacks some, made once for each list, since the list is part of the cached prefix. */
   private turn: { names: readonly string[]; tools: Tools; offers: Offers } | null = null;
+  /** The last list with stubs of schemas, made once, since the list is part of the cached prefix. */
+  private stubbed: { of: readonly OfferedTool[]; refused: number; list: readonly OfferedTool[] } | null = null;
   private shown = 0;
 
   constructor(limits: ShownToolsOptions) {
@@ -81,11 +86,24 @@ export class ShownTools {
    */
   offered(offer: Permission): readonly OfferedTool[] {
     const { all, report } = this.present().offers;
-    if (offer !== 'report' || report.length === 0) return all;
+    if (offer !== 'report' || report.length === 0) return this.accepted(all);
     const kept = all.filter(
       ({ type, name }) => type === 'provider' && hasCalls(this.limits.conversation.messages, name),
     );
-    return kept.length === 0 ? report : [...report, ...kept];
+    return this.accepted(kept.length === 0 ? report : [...report, ...kept]);
+  }
+
+  /** Returns a list with a schema that permits anything in place of each that a provider refused. */
+  private accepted(list: readonly OfferedTool[]): readonly OfferedTool[] {
+    const { refusedSchemas } = this.limits.conversation;
+    if (refusedSchemas === undefined || refusedSchemas.size === 0) return list;
+    if (this.stubbed?.of === list && this.stubbed.refused === refusedSchemas.size) return this.stubbed.list;
+    const isRefused = (tool: OfferedTool) => tool.type === 'function' && refusedSchemas.has(tool.name);
+    const stubbed = list.map((tool) =>
+      isRefused(tool) ? { ...tool, inputSchema: { type: 'object' as const } } : tool,
+    );
+    this.stubbed = { of: list, refused: refusedSchemas.size, list: stubbed as OfferedTool[] };
+    return this.stubbed.list;
   }
 
   /** Returns the tools to offer in a turn that has those of these names; null for all. */

@@ -83,7 +83,7 @@ describe('T-6: how many tokens a part is estimated to have', () => {
 
 describe('T-6: the context window', () => {
   it('reserves the longest reply, but at most a quarter', () => {
-    expect(contextWindow(limits({ contextWindow: null }), 9)).toEqual({ windowTokens: null, reserveTokens: 0 });
+    expect(contextWindow(limits({ contextWindow: null }), 9)).toEqual({ windowTokens: null, reserveTokens: 9 });
     const of = (windowTokens: number, most?: number) =>
       contextWindow(limits({ contextWindow: windowTokens }), most).reserveTokens;
     expect([of(100_000), of(100_000, 7), of(1_000), of(1_003, 9_999)]).toEqual([4_096, 7, 250, 250]);
@@ -133,7 +133,8 @@ describe('T-6: the size of a request', () => {
     instructions: 'x'.repeat(400) as string | null,
     ownInstructions: 'x'.repeat(40),
     messages: [say('x'.repeat(40))],
-    given: 1,
+    prompt: 0,
+    revision: 0,
     answerTokens: new Map([
       ['long', 1_000],
       ['short', 10],
@@ -142,6 +143,7 @@ describe('T-6: the size of a request', () => {
   const tools = [{ name: 'x'.repeat(89) }];
   const toolTokens = estimateJsonTokens(tools);
   const meter = () => new RequestMeter(source, () => tools);
+  const all = { omit: [], omitText: 0 };
   const usage = (input: number, output: number): Usage => ({
     input,
     output,
@@ -153,14 +155,14 @@ describe('T-6: the size of a request', () => {
   it('is that of its instructions, its tools and its messages, without the results that it leaves out', () => {
     const whole = 100 + toolTokens + 18;
     expect(toolTokens).toBe(26);
-    expect(meter().estimate([])).toBe(whole);
-    expect(meter().estimate(['long'])).toBe(whole - 1_000 + stubTokens);
-    expect(meter().estimate(['unknown'])).toBe(whole);
-    expect(meter().estimate([], null)).toBe(whole - 100);
+    expect(meter().estimate(all)).toBe(whole);
+    expect(meter().estimate({ omit: ['long'], omitText: 0 })).toBe(whole - 1_000 + stubTokens);
+    expect(meter().estimate({ omit: ['unknown'], omitText: 0 })).toBe(whole);
+    expect(meter().estimate(all, null)).toBe(whole - 100);
     expect(
       meter()
         .of({ ...source, instructions: null, messages: [] })
-        .estimate([]),
+        .estimate(all),
     ).toBe(toolTokens);
     expect(meter().first('x'.repeat(8))).toEqual({
       tokens: whole - 98,
@@ -168,6 +170,7 @@ describe('T-6: the size of a request', () => {
         { callId: 'long', tokens: 1_000 },
         { callId: 'short', tokens: 10 },
       ],
+      oldText: 0,
     });
   });
 
@@ -180,11 +183,11 @@ describe('T-6: the size of a request', () => {
         return messages;
       },
     });
-    const before = own.estimate([]);
-    expect(own.estimate([])).toBe(before);
+    const before = own.estimate(all);
+    expect(own.estimate(all)).toBe(before);
     messages.push(say('x'.repeat(80)));
-    expect(own.estimate([])).toBe(before + 4 + 4 + 20);
-    expect(own.estimate([])).toBe(before + 28);
+    expect(own.estimate(all)).toBe(before + 4 + 4 + 20);
+    expect(own.estimate(all)).toBe(before + 28);
   });
 
   it('grows with other instructions and tools', () => {
@@ -201,20 +204,21 @@ describe('T-6: the size of a request', () => {
 
   it("is the provider's count, unless it counts less than half of what was sent, or nothing", () => {
     const whole = 144;
-    expect(meter().measure([], replySaying('x'.repeat(40)), usage(0, 0))).toEqual({
+    expect(meter().measure(all, replySaying('x'.repeat(40)), usage(0, 0))).toEqual({
       tokens: whole + 18,
       failed: whole,
       counted: false,
+      oldText: 0,
     });
-    expect(meter().measure([], replySaying(''), usage(0, 9))).toMatchObject({ counted: false });
-    expect(meter().measure([], replySaying('x'.repeat(40)), usage(500, 20))).toEqual({
-      ...{ tokens: 520, failed: 500, counted: true },
+    expect(meter().measure(all, replySaying(''), usage(0, 9))).toMatchObject({ counted: false });
+    expect(meter().measure(all, replySaying('x'.repeat(40)), usage(500, 20))).toEqual({
+      ...{ tokens: 520, failed: 500, counted: true, oldText: 0 },
     });
-    expect(meter().measure([], replySaying('x'.repeat(40)), usage(1, 2))).toEqual({
-      ...{ tokens: 81, failed: 72, counted: true },
+    expect(meter().measure(all, replySaying('x'.repeat(40)), usage(1, 2))).toEqual({
+      ...{ tokens: 81, failed: 72, counted: true, oldText: 0 },
     });
-    expect(meter().measure(['long'], replySaying('x'.repeat(40)), usage(1, 2))).toEqual({
-      ...{ tokens: 3, failed: 1, counted: true },
+    expect(meter().measure({ omit: ['long'], omitText: 0 }, replySaying('x'.repeat(40)), usage(1, 2))).toEqual({
+      ...{ tokens: 3, failed: 1, counted: true, oldText: 0 },
     });
   });
 });

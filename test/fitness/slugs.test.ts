@@ -24,6 +24,7 @@ it('P-1: the classification yields every kind of fault', () => {
     status(400),
     status(400, '{"error":{"code":"content_filter"}}'),
     status(400, '{"error":{"code":"tool_use_failed"}}'),
+    status(400, '{"error":{"code":"context_length_exceeded"}}'),
   ];
   const classified = errors.map((error) => classifyFault(error, 0).kind);
   const kinds = [...classified, timeoutFault('late').kind, interruptedRequest.fault?.kind];

@@ -81,7 +81,7 @@ describe('S-8: the list of what happened in a session', () => {
     ],
     [
       'results left out, in their turn',
-      [{ type: 'results.omitted', turn: 1, attempt: 1, callIds: ['c1', 'c2'] }],
+      [{ type: 'results.omitted', turn: 1, attempt: 1, callIds: ['c1', 'c2'], textTokens: 0 }],
       ['turn turn 1 2- running', 'note results left out (c1, c2) 3-3 done'],
     ],
   ])('%s', (_, facts, lines) => {

@@ -92,10 +92,12 @@ describe('D-3: replay', async () => {
     const { requests: told } = await replaySession(journal, 's');
     await using server = await startModelServer(() => ({ text: 'Once more.' }));
     const model = wireModel('openai', server.url);
-    for (const { provider, instructions, messages, notice, omitted, tools } of told) {
-      const source = { instructions, ownInstructions: null, messages, given: 0, answerTokens: new Map() };
+    for (const { provider, instructions, messages, notice, omitted, omittedText, tools } of told) {
+      const source = { instructions, ownInstructions: null, messages, prompt: 0, revision: 0, answerTokens: new Map() };
       const prompts = new PromptBuilder(source, { stub: String, output: ({ output }) => output, file: (part) => part });
-      const { prompt } = prompts.build({ provider, notice, omit: omitted, promptCaching: 'auto' });
+      const { prompt } = prompts.build({
+        ...{ provider, notice, omit: omitted, omitText: omittedText, promptCaching: 'auto' },
+      });
       const { stream } = await model.doStream({ prompt, tools: [...tools], toolChoice: { type: 'auto' } });
       await stream.cancel();
     }

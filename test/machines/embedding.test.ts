@@ -38,7 +38,11 @@ function hanging() {
     actors: {
       prepare: fromPromise(
         async (): Promise<Delivered<'prepare'>> =>
-          delivered({ ok: true, instructions: null, messages: null, unavailable: [], tokens: 0, results: [] }, 0, 0),
+          delivered(
+            { ok: true, instructions: null, messages: null, unavailable: [], tokens: 0, results: [], oldText: 0 },
+            0,
+            0,
+          ),
       ),
       turn: turnMachine.provide({ actors: { attempt: attemptMachine.provide({ actors: { model } }) } }),
       close: fromPromise(async (): Promise<Delivered<'close'>> => delivered({}, 0, 0)),

@@ -103,7 +103,7 @@ describe('P-1: the kind of a fault', () => {
     ['INVALID_ARGUMENT', 'invalid_request'],
     ['failed_precondition', 'invalid_request'],
     ['not_found_error', 'invalid_request'],
-    ['context_length_exceeded', 'invalid_request'],
+    ['context_length_exceeded', 'context_length'],
     ['something_new', 'server'],
   ])('mid-stream, %s is %s', (type, kind) => {
     expect(kindOf({ type: 'error', error: { type, message: 'm' } })).toBe(kind);

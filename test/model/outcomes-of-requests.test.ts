@@ -82,7 +82,7 @@ describe('the calls and the text of a reply', () => {
       },
     } as never;
     const { outcome } = await requested([...said('So.'), finish()], { meter });
-    expect(measured).toEqual([[['c9'], outcome.reply, outcome.usage]]);
+    expect(measured).toEqual([[expect.objectContaining({ omit: ['c9'], omitText: 0 }), outcome.reply, outcome.usage]]);
     expect(outcome.measured).toEqual({ tokens: 7 });
     const failing = [{ name: 'one', model: () => Promise.reject(new Error('No key.')) } as never];
     expect((await requested([], { meter, targets: failing })).outcome.measured).toBeNull();

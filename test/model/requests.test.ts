@@ -49,7 +49,12 @@ describe('B-2: one request, and what comes of it', () => {
   it('shows its text as it comes, and its usage and cost at the end', async () => {
     const { outcome, seen, judged } = await requested([...said('So.'), finish()]);
     expect(seen.filter((one) => one !== '')).toEqual(['So.']);
-    expect(outcome).toMatchObject({ fault: null, calls: [], textReport: verdict, measured: null });
+    expect(outcome).toMatchObject({
+      fault: null,
+      calls: [],
+      textReport: verdict,
+      measured: { tokens: 12, failed: 10, counted: true, oldText: 0 },
+    });
     expect(outcome.usage).toMatchObject({ input: 10, output: 5 });
     expect(outcome.costUsd).toBe(20);
     expect(outcome.reply).toMatchObject({ provider: 'p', content: [{ type: 'text', text: 'So.' }] });

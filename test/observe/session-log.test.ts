@@ -208,8 +208,8 @@ describe('other lines', () => {
       'waiting for one:two until 1970-01-01T00:00:00.000Z',
     ],
     [
-      { type: 'results.omitted', callIds: ['a', 'b'] } as never,
-      'left out 2 results, which do not fit the context window',
+      { type: 'results.omitted', callIds: ['a', 'b'], textTokens: 7 } as never,
+      'left out 2 results and 7 tokens of old text, which do not fit the context window',
     ],
     [
       { type: 'target.excluded', target: 'one:two', slug: 'provider_auth', detail: 'd' },

@@ -20,6 +20,12 @@ vi.mock('../../src/restate/payload.ts', async (original) => {
   return { ...(await original<object>()), tooLarge };
 });
 
+/** A text of so many characters that does not repeat itself. */
+const words = (length: number) =>
+  Array.from({ length }, (_, index) => index)
+    .join(' ')
+    .slice(0, length);
+
 const call = { name: 'helper', input: { prompt: 'Help.', reason: 'Long.' } };
 
 async function ran(saying: string, reporting: string, budget: object = {}) {
@@ -31,7 +37,8 @@ async function ran(saying: string, reporting: string, budget: object = {}) {
     models: [
       rehearsalModel(({ prompt }) => {
         requests += 1;
-        return prompt.some(({ role }) => role === 'assistant') ? report(reporting) : { text: saying };
+        // The second request has a notice.
+        return prompt.length > 1 ? report(reporting) : { text: saying };
       }),
     ],
     limits: { maxTurns: 2, maxRetries: 2 },
@@ -63,7 +70,7 @@ async function ran(saying: string, reporting: string, budget: object = {}) {
 
 describe('B-7: the result of a sub-agent that is too large for the engine', () => {
   it('comes without its conversation, and what it spent is counted', async () => {
-    const { result, requests, slugs, stored } = await ran('x'.repeat(20_000), 'Helped.');
+    const { result, requests, slugs, stored } = await ran(words(40_000), 'Helped.');
     expect(stored('call-1-0')).toMatchObject({ report: { content: 'Helped.' }, conversation: [], turns: [] });
     expect(result.counters.tree.requests).toBe(requests);
     expect(result.counters.tree.sessions).toBeGreaterThan(2);
@@ -72,15 +79,15 @@ describe('B-7: the result of a sub-agent that is too large for the engine', () =
   });
 
   it('is lost with all of its grant if its report alone is, so the bound of the tree holds', async () => {
-    const { requests, slugs } = await ran('x', 'y'.repeat(40_000));
+    const { requests, slugs } = await ran('x', words(40_000));
     expect(slugs[0]).toBe('tool_exec_failed');
     expect(requests).toBeGreaterThan(6);
     expect(requests).toBeLessThanOrEqual(10);
   });
 
   it.each([
-    ['report', 'z'.repeat(40_000), 'Read.'],
-    ['conversation', 'Done.', 'z'.repeat(20_000)],
+    ['report', words(40_000), 'Read.'],
+    ['conversation', 'Done.', words(20_000)],
   ])('ends the invocation of the session at the root if its %s is, and says how it ended', async (_, said, read) => {
     const model = rehearsalModel(({ prompt }) =>
       prompt.some(({ role }) => role === 'tool') ? report(said) : { text: read, calls: [{ name: 'look' }] },
@@ -97,7 +104,7 @@ describe('B-7: the result of a sub-agent that is too large for the engine', () =
   });
 
   it('is told with what was granted, and why it is lost', async () => {
-    const { result, ended } = await ran('x', 'y'.repeat(40_000), { tokens: 1_000_000 });
+    const { result, ended } = await ran('x', words(40_000), { tokens: 1_000_000 });
     const [first] = ended;
     const tokens = { ...emptyCounters().tokens, input: expect.any(Number) };
     const spent = { requests: 4, tokens, costUsd: 0 };
@@ -122,7 +129,7 @@ describe('B-7: the result of a sub-agent that is too large for the engine', () =
       });
     const help = (name: string) => ({ ...call, name });
     const limits = { maxTurns: 4, maxRetries: 2 };
-    const leaf = defineAgent({ name: 'leaf', models: [counted(() => report('y'.repeat(40_000)))], limits });
+    const leaf = defineAgent({ name: 'leaf', models: [counted(() => report(words(40_000)))], limits });
     const mid = defineAgent({
       name: 'mid',
       models: [

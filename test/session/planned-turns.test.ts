@@ -25,7 +25,7 @@ function planning(agent: ReturnType<typeof agentOf>, more: Partial<PlanParts> = 
     observer: { counters: emptyCounters() },
     catalog: { all: () => [...agent.tools.values()], offeredOf: () => [] } as never,
     window: { windowTokens: null, reserveTokens: 0 },
-    meter: null,
+    meter: { growth: () => 0 } as never,
     clock: systemClock,
     secrets: ['hidden'],
     ...more,
@@ -147,6 +147,7 @@ describe('T-7: the plan of a turn', () => {
 });
 
 describe('G-1: what a session is prepared with', () => {
+  const first = () => ({ tokens: 0, results: [], oldText: 0 });
   function preparing(more: Partial<PrepareParts> = {}) {
     const agent = agentOf();
     const parts: PrepareParts = {
@@ -156,7 +157,7 @@ describe('G-1: what a session is prepared with', () => {
       open: async () => null,
       conversation: new Conversation([userMessage('Go.')]),
       checks: { input: async () => ({ kind: 'passed', value: null }) } as never,
-      meter: null,
+      meter: { first, of: () => ({ first }) } as never,
       clock: systemClock,
       secrets: ['hidden'],
       ...more,
@@ -166,7 +167,7 @@ describe('G-1: what a session is prepared with', () => {
   const passing = (value: Message[] | null) => ({ input: async () => ({ kind: 'passed', value }) }) as never;
 
   it('its instructions, made for its task and its context', async () => {
-    const nothing = { ok: true, messages: null, unavailable: [], tokens: 0, results: [] };
+    const nothing = { ok: true, messages: null, unavailable: [], tokens: 0, results: [], oldText: 0 };
     expect(await preparing()).toEqual({ ...nothing, instructions: null });
     expect(await preparing({ agent: agentOf({ instructions: 'Be brief.' }) })).toMatchObject({
       instructions: 'Be brief.',

@@ -120,18 +120,6 @@ it.each([
   expect(outcomes).toEqual([{ decision, reason }]);
 });
 
-it('D-3: the journal holds no measure of a request whose window has no limit', async () => {
-  const journal = new MemoryJournal();
-  const first = await runSession(workingAgent().agent, { prompt: 'Go.', ...quiet(journal) });
-  assertInvariants(first);
-  const measures = (await journal.read('s')).flatMap((entry) =>
-    entry.type === 'delivered' && 'outcome' in entry.delivery && entry.delivery.key.endsWith('/model')
-      ? [(entry.delivery.outcome as { measured: unknown }).measured]
-      : [],
-  );
-  expect(measures).toEqual([null, null]);
-});
-
 it('D-6: a head that cannot be used says why, with the cause', async () => {
   const journal = new MemoryJournal();
   await runSession(workingAgent().agent, { prompt: 'Go.', ...quiet(journal) });

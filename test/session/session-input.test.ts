@@ -91,7 +91,7 @@ describe('B-1: the input of the machines', () => {
     const targets = agent.targets.map(({ name }) => name);
     const input = {
       ...{ bound: { maxTurns: 3, maxRetries: 2 }, maxToolCalls: 7, targets, finish: 'report', at: 100 },
-      ...{ window: { windowTokens: null, reserveTokens: 0 }, plansTurns: false },
+      ...{ window: { windowTokens: null, reserveTokens: 4_096 }, plansTurns: false },
       budget: { requests: null, tokens: null, costUsd: null, deadlineAt: null },
     };
     expect(sessionInput(agent, {}, 100)).toEqual(input);

@@ -22,7 +22,15 @@ export const assistant = (content: object[], more: object = {}) => ({ role: 'ass
 export const tool = (...content: object[]) => ({ role: 'tool', content }) as Message;
 
 export function builder(messages: Message[], more: Partial<PromptSource & PromptForms> = {}) {
-  const source = { instructions: null, ownInstructions: null, messages, answerTokens: new Map(), ...more };
+  const source = {
+    instructions: null,
+    ownInstructions: null,
+    messages,
+    prompt: 0,
+    revision: 0,
+    answerTokens: new Map(),
+    ...more,
+  };
   return new PromptBuilder(source, { ...forms, ...more });
 }
 export const prompt = (messages: Message[], request: Partial<PromptRequest> = {}, more: Partial<PromptSource> = {}) =>

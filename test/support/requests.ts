@@ -18,6 +18,7 @@ export const called = (toolName: string, input: string) => ({
 });
 const request: ModelRequest = {
   ...{ turn: 2, attempt: 3, target: 0, notice: 'Note.', offer: 'all' as never, textMayReport: true, omit: ['c9'] },
+  omitText: 0,
 };
 export const verdict = { ok: true } as never;
 
@@ -78,8 +79,11 @@ export async function requested(
       judged.push([text, files.length]);
       return verdict;
     },
-    meter: null,
-    guess: () => ({ ...noUsage, input: 3, output: 4 }),
+    meter: {
+      measure: () => ({ tokens: 12, failed: 10, counted: true, oldText: 0 }),
+      guess: () => ({ ...noUsage, input: 3, output: 4 }),
+    },
+    messages: () => [],
     recordRequest: null,
     sight: (sighting) => void seen.push(sighting.type === 'model.delta' ? sighting.delta : sighting),
     clock,

@@ -143,6 +143,7 @@ function requestLines({
   messages,
   notice,
   omitted,
+  omittedText,
   tools,
 }: SentRequest): string[] {
   const shown = (role: string, content: string) => `  ${role.padEnd(10)} ${tame(content)}`;
@@ -152,6 +153,7 @@ function requestLines({
     ...messages.map(({ role, content }) => shown(role, JSON.stringify(content))),
     ...(notice === null ? [] : [shown('notice', notice)]),
     ...(omitted.length === 0 ? [] : [shown('left out', omitted.join(', '))]),
+    ...(omittedText === 0 ? [] : [shown('left out', `${omittedText} tokens of old text`)]),
     shown('tools', tools.map(({ name }) => name).join(', ') || 'none'),
   ];
 }

@@ -1,5 +1,6 @@
 import type { Fact } from '../../../machines/index.ts';
 import type { Sighting } from '../../observe/events.ts';
+import { pieceName } from '../../vocabulary/refused-pieces.ts';
 import type { Observation } from './recording-data.ts';
 import { closeRow, type Row, RowList, type RowPlace } from './row-list.ts';
 import { noteOf, planText } from './row-texts.ts';
@@ -154,6 +155,9 @@ export class Rows extends RowList {
         return;
       case 'results.omitted':
         this.note(open.turn ?? open.session, place, 'results left out', fact.callIds.join(', '));
+        return;
+      case 'piece.replaced':
+        this.note(inAttempt, place, `${pieceName(fact.piece)} left out`, fact.detail);
         return;
       case 'progress.reported':
         this.note(inAttempt, place, 'progress', fact.message);

@@ -9,7 +9,7 @@ export const ruleFacts: Record<string, readonly (Fact | WorkflowFact)['type'][]>
   'B-4': ['session.collapsed'],
   'F-1': ['report.accepted'],
   'F-2': ['report.rejected'],
-  'P-2': ['target.excluded'],
+  'P-2': ['target.excluded', 'piece.replaced'],
   'P-3': ['wait.started'],
   'T-6': ['results.omitted'],
   'T-7': ['turn.planned'],

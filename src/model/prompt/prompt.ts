@@ -15,7 +15,7 @@ import {
   type ToolResultPart,
   userMessage,
 } from '../../../machines/index.ts';
-import { withoutResults } from '../../context/context-guard.ts';
+import { freeableText, isOldText, withoutResults, withoutText } from '../../context/context-guard.ts';
 import type { PromptSource } from '../../context/prompt-source.ts';
 import { ownCopy } from '../../platform/own-copy.ts';
 import { wellFormed } from '../../platform/text.ts';
@@ -29,6 +29,8 @@ export type PromptRequest = {
   notice: string | null;
   /** Ids of the calls whose results are left out (T-6); only ever more. */
   omit: readonly string[];
+  /** Estimated tokens of old text that is left out, from the oldest on; only ever more. */
+  omitText?: number;
   /** `auto` marks the cacheable part (see `cacheMark`), and steps back where the user marks. */
   promptCaching: 'auto' | 'off';
   /** The user's own mark for the whole call. */
@@ -68,8 +70,9 @@ export class PromptBuilder {
     this.forms = forms;
   }
 
-  build({ provider, notice, omit, promptCaching, ownMark = null, markedTools = () => 0 }: PromptRequest): BuiltPrompt {
-    const lasting = this.lasting(provider, omit);
+  build(request: PromptRequest): BuiltPrompt {
+    const { provider, notice, promptCaching, ownMark = null, markedTools = () => 0 } = request;
+    const lasting = this.lasting(request);
     const { instructions } = this.source;
     const mark = cacheMark(provider, ownMark);
     let marks = lasting.marks.reduce((sum, count) => sum + count, mark === null ? 0 : markedTools(mark));
@@ -136,18 +139,28 @@ export class PromptBuilder {
     }
   }
 
+  /** Returns a message without its text, as long as there is old text to be left out. */
+  private shortened(message: Message, built: Built): Message {
+    if (built.textLeft <= 0 || !isOldText(message, built.taken, this.source)) return message;
+    const freed = freeableText(message);
+    built.textLeft -= freed;
+    return freed === 0 ? message : withoutText(message);
+  }
+
   private isOpen(provider: string): boolean {
     const last = this.source.messages.at(-1);
     return last?.role === 'assistant' && last.open === true && last.provider === provider;
   }
 
-  private lasting(provider: string, omit: readonly string[]): Built {
-    const { messages } = this.source;
+  private lasting({ provider, omit, omitText = 0 }: PromptRequest): Built {
+    const { messages, revision } = this.source;
     let built = this.built.get(provider);
-    if (built === undefined || built.omitted.size !== omit.length) {
+    const isSame = built?.omitted.size === omit.length && built.omitText === omitText && built.revision === revision;
+    if (built === undefined || !isSame) {
       const omitted = omit.length === 0 ? nothingOmitted : new Set(omit);
       const ids = new WireIds(provider);
-      built = { omitted, ids, taken: 0, speaker: undefined, merged: [], prompt: [], marks: [], awaited: new Map() };
+      const left = { omitted, omitText, textLeft: omitText, revision };
+      built = { ...left, ids, taken: 0, speaker: undefined, merged: [], prompt: [], marks: [], awaited: new Map() };
       this.built.set(provider, built);
     }
     try {
@@ -156,7 +169,11 @@ export class PromptBuilder {
         const message = messages[built.taken];
         if (message?.role === 'assistant') built.speaker = message.provider;
         if (message === undefined) continue;
-        const formed = built.ids.renamed(this.formed(message, built.omitted), built.speaker, built.taken);
+        const formed = built.ids.renamed(
+          this.formed(this.shortened(message, built), built.omitted),
+          built.speaker,
+          built.taken,
+        );
         const own = ownedBy(formed, provider, built.speaker);
         if (own !== null) appendFor(provider, built.merged, own);
       }
@@ -192,6 +209,11 @@ function withFiles(output: ToolOutput, forms: PromptForms): ToolOutput {
 
 type Built = {
   omitted: ReadonlySet<string>;
+  omitText: number;
+  /** The tokens of old text that are still to be left out. */
+  textLeft: number;
+  /** The revision of the conversation that it was built from. */
+  revision: number;
   /** The ids of its calls. */
   ids: WireIds;
   /** The number of conversation messages it covers. */

@@ -1,4 +1,6 @@
 import type { Fact } from '../../../machines/index.ts';
+import { counted } from '../../platform/text.ts';
+import { pieceName } from '../../vocabulary/refused-pieces.ts';
 import type { Fold } from '../events.ts';
 import type { Logger } from './logger.ts';
 import { type LogContext, lineFields, writeLine } from './session-log.ts';
@@ -26,7 +28,9 @@ function lineOf(fact: Fact): string | null {
     case 'wait.started':
       return `waiting for ${fact.target} until ${new Date(fact.dueAt).toISOString()}`;
     case 'results.omitted':
-      return `left out ${fact.callIds.length} results, which do not fit the context window`;
+      return `left out ${counted(fact.callIds.length, 'result')} and ${fact.textTokens} tokens of old text, which do not fit the context window`;
+    case 'piece.replaced':
+      return `left out ${pieceName(fact.piece)}, which ${fact.target} refused: ${fact.detail}`;
     case 'target.excluded':
       return `dropped ${fact.target}: ${fact.slug}`;
     case 'session.succeeded':

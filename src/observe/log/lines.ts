@@ -188,7 +188,12 @@ export const logLines: readonly LogLine[] = [
   debug(
     'results.omitted',
     'Results do not fit the window (T-6).',
-    'left out 2 results, which do not fit the context window',
+    'left out 2 results and 0 tokens of old text, which do not fit the context window',
+  ),
+  debug(
+    'piece.replaced',
+    'A provider refused a piece of a request, and a stub stands for it (P-2).',
+    'left out the result of call c1, which openai:gpt-5 refused: invalid image',
   ),
   debug('target.excluded', 'A target gets no more requests (P-2).', 'dropped openai:gpt-5: provider_auth'),
   debug('session.succeeded', 'A session succeeded.', 'succeeded after turn 2'),

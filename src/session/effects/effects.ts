@@ -30,7 +30,7 @@ export class SessionEffects {
   private readonly identity: SessionIdentity;
   private readonly observer: Observer;
   private readonly checks: Checks;
-  private readonly meter: RequestMeter | null;
+  private readonly meter: RequestMeter;
   private readonly modelOptions: ModelEffectOptions;
   private readonly toolOptions: ToolEffectOptions;
 
@@ -47,9 +47,7 @@ export class SessionEffects {
     this.catalog = catalog;
     this.checks = checks;
     this.tools = new SessionTools({ agent, catalog, subAgents, observer, clock });
-    const { windowTokens } = head.input.window;
-    const meter = new RequestMeter(conversation, () => catalog.offered('all'));
-    this.meter = windowTokens === null ? null : meter;
+    this.meter = new RequestMeter(conversation, () => catalog.offered('all'));
     this.modelOptions = {
       targets: agent.targets,
       pricing: agent.pricing,
@@ -65,7 +63,7 @@ export class SessionEffects {
       judgeReply: async (text, files, signal) =>
         checks.report(await judgeReply(format, text, files, { ...userCode, signal }), signal),
       meter: this.meter,
-      guess: meter.guess.bind(meter),
+      messages: () => conversation.messages,
       recordRequest: written === null ? null : written.sent.bind(written, () => conversation.messages),
       sight,
       clock,

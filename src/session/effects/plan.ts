@@ -21,7 +21,7 @@ export type PlanParts = {
   observer: { readonly counters: Counters };
   catalog: Catalog;
   window: Parameters<typeof checkedChanges>[1]['window'];
-  meter: RequestMeter | null;
+  meter: RequestMeter;
   clock: Clock;
   secrets: readonly string[];
 };
@@ -72,7 +72,7 @@ export async function planTurn(
       tools: isNarrow ? tools : null,
       settings: changes.settings,
     };
-    const growth = meter?.growth(plan.instructions ?? own, catalog.offeredOf(plan.tools)) ?? 0;
+    const growth = meter.growth(plan.instructions ?? own, catalog.offeredOf(plan.tools));
     return { ok: true, plan, growth };
   } catch (error) {
     return {

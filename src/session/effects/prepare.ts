@@ -17,7 +17,7 @@ export type PrepareParts = {
   open: (signal: AbortSignal) => Promise<string | null>;
   conversation: Conversation;
   checks: Checks;
-  meter: RequestMeter | null;
+  meter: RequestMeter;
   clock: Clock;
   secrets: readonly string[];
 };
@@ -50,13 +50,13 @@ export async function prepare(
       { prompt: task, context: contextFor(null) },
       preparing,
     );
-    const own = messages === null ? meter : meter?.of(new Conversation(messages));
+    const own = messages === null ? meter : meter.of(new Conversation(messages));
     return {
       ok: true,
       instructions,
       messages,
       unavailable,
-      ...(own?.first(instructions) ?? { tokens: 0, results: [] }),
+      ...own.first(instructions),
     };
   } catch (error) {
     return unprepared('turn_not_prepared', `instructions() failed: ${messageOf(error)}`);

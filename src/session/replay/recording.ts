@@ -107,7 +107,8 @@ export class Recording {
     const { head, observer, pending } = this.playerOf(scope);
     const { conversation } = observer.folds;
     const effect = pending.find((one) => one.kind === 'model');
-    const { notice, omit } = effect?.kind === 'model' ? effect.request : { notice: null, omit: [] };
+    const nothing = { notice: null, omit: [], omitText: 0 };
+    const { notice, omit, omitText } = effect?.kind === 'model' ? effect.request : nothing;
     return {
       sessionId: head.sessionId,
       turn,
@@ -117,6 +118,7 @@ export class Recording {
       messages: conversation.messages.slice(0, messages),
       notice,
       omitted: omit,
+      omittedText: omitText,
       marks,
       tools: tools === null ? [] : (this.tools.get(tools) ?? []),
     };

@@ -16,6 +16,8 @@ export type SentRequest = {
   notice: string | null;
   /** Ids of the calls whose results were left out (T-6). */
   omitted: readonly string[];
+  /** Estimated tokens of old text that were left out (T-6). */
+  omittedText: number;
   tools: readonly OfferedTool[];
   /** How many cache marks it carried (N-3). */
   marks: number;

@@ -115,6 +115,7 @@ export const attemptInput: AttemptInput = {
   permission: 'all',
   finish: 'report',
   omit: [],
+  omitText: 0,
   maxToolCalls: 5,
   stopSlug: null,
 };

@@ -28,6 +28,7 @@ export const preparation = (tokens: number): PrepareOutcome => ({
   messages: null,
   tokens,
   results: [],
+  oldText: 0,
   unavailable: [],
 });
 

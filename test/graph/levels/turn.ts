@@ -73,7 +73,7 @@ export function turnWalk(maxAttempts: number, targets: readonly string[], over: 
   const costly = attemptOutput({ slugs: ['empty_response'], usage: { ...noUsage, input: 1_000 } });
   const full = attemptOutput({
     slugs: ['empty_response'],
-    measured: { tokens: 10_000, failed: 10_000, counted: true },
+    measured: { tokens: 10_000, failed: 10_000, counted: true, oldText: 0 },
   });
   const asking = ['failed', 'progressed'].map((status) =>
     attemptOutput({

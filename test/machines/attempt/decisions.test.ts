@@ -21,7 +21,7 @@ describe('C-5 F-2 F-4 T-4: the decisions of an attempt', () => {
     textReport: null,
     usage,
     costUsd: 0.5,
-    measured: { tokens: 40, failed: 30, counted: true },
+    measured: { tokens: 40, failed: 30, counted: true, oldText: 0 },
     ...over,
   });
   const read = (over: Partial<ModelOutcome>, at: Partial<AttemptInput> = {}) => {

@@ -222,23 +222,32 @@ describe('small rules', () => {
     const result = (callId: string, tokens: number, fresh = false) => ({ callId, tokens, fresh, counted: true });
     const guard = (windowTokens: number | null, counted: number, results: RequestSize['results'], notice = 0) =>
       guardContext({ windowTokens, reserveTokens: 100 }, { ...emptySize, counted, results }, notice);
-    expect(guard(null, 10_000, [])).toEqual({ kind: 'fits', omit: [] });
-    expect(guard(1_000, 810, [])).toEqual({ kind: 'fits', omit: [] });
-    expect(guard(1_000, 811, [])).toEqual({ kind: 'final_turn_now', omit: [] });
-    expect(guard(1_000, 900, [])).toEqual({ kind: 'final_turn_now', omit: [] });
-    expect(guard(1_000, 901, [])).toEqual({ kind: 'full', omit: [] });
-    expect(guard(1_000, 820, [], 64)).toEqual({ kind: 'final_turn_now', omit: [] });
-    expect(guard(1_000, 821, [], 64)).toEqual({ kind: 'full', omit: [] });
+    expect(guard(null, 10_000, [])).toEqual({ kind: 'fits', omit: [], omitText: 0 });
+    expect(guard(1_000, 810, [])).toEqual({ kind: 'fits', omit: [], omitText: 0 });
+    expect(guard(1_000, 811, [])).toEqual({ kind: 'final_turn_now', omit: [], omitText: 0 });
+    expect(guard(1_000, 900, [])).toEqual({ kind: 'final_turn_now', omit: [], omitText: 0 });
+    expect(guard(1_000, 901, [])).toEqual({ kind: 'full', omit: [], omitText: 0 });
+    expect(guard(1_000, 820, [], 64)).toEqual({ kind: 'final_turn_now', omit: [], omitText: 0 });
+    expect(guard(1_000, 821, [], 64)).toEqual({ kind: 'full', omit: [], omitText: 0 });
     // Leaving out 600 counted tokens frees 450, less 100 for the stub.
-    expect(guard(1_000, 900, [result('a', 600)])).toEqual({ kind: 'fits', omit: [] });
-    expect(guard(1_000, 901, [result('a', 600), result('b', 600)])).toEqual({ kind: 'fits', omit: ['a'] });
-    expect(guard(1_000, 1_251, [result('a', 600)])).toEqual({ kind: 'full', omit: ['a'] });
-    expect(guard(1_000, 1_250, [result('a', 600)])).toEqual({ kind: 'final_turn_now', omit: ['a'] });
+    expect(guard(1_000, 900, [result('a', 600)])).toEqual({ kind: 'fits', omit: [], omitText: 0 });
+    expect(guard(1_000, 901, [result('a', 600), result('b', 600)])).toEqual({ kind: 'fits', omit: ['a'], omitText: 0 });
+    expect(guard(1_000, 1_251, [result('a', 600)])).toEqual({ kind: 'full', omit: ['a'], omitText: 0 });
+    expect(guard(1_000, 1_250, [result('a', 600)])).toEqual({ kind: 'final_turn_now', omit: ['a'], omitText: 0 });
     // A result no larger than its stub stays.
-    expect(guard(1_000, 950, [result('a', 133)])).toEqual({ kind: 'full', omit: [] });
+    expect(guard(1_000, 950, [result('a', 133)])).toEqual({ kind: 'full', omit: [], omitText: 0 });
     const mixed = [result('old', 600), result('small', 700, true), result('large', 800, true)];
     expect(guard(1_000, 1_000, mixed).omit).toEqual(['old']);
     expect(guard(1_000, 1_700, mixed).omit).toEqual(['old', 'large']);
+    // Old text goes after old results, and before fresh ones: 400 counted tokens free 300.
+    const withText = (counted: number, tokens: number) =>
+      guardContext(
+        { windowTokens: 1_000, reserveTokens: 100 },
+        { ...emptySize, counted, results: mixed, text: { tokens, counted: true } },
+      );
+    expect(withText(1_200, 400)).toEqual({ kind: 'fits', omit: ['old'], omitText: 0 });
+    expect(withText(1_300, 400)).toEqual({ kind: 'fits', omit: ['old'], omitText: 367 });
+    expect(withText(1_700, 400)).toEqual({ kind: 'fits', omit: ['old', 'large'], omitText: 400 });
   });
 
   it('C-6: a user message between others keeps its place', () => {

@@ -54,6 +54,8 @@ describe('the rules', () => {
     status: 'living',
     limitedUntil: 0,
     faults: 0,
+    windowTokens: null,
+    mended: false,
     ...over,
   });
 

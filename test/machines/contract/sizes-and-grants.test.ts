@@ -88,11 +88,13 @@ describe('for arbitrary sizes and budgets', () => {
             estimated: sum(unseen),
             steering: text,
             results,
+            text: { tokens: 0, counted: false },
             omitted: ['earlier'],
+            omittedText: 0,
           };
           const window = { windowTokens, reserveTokens: 50 };
-          const { kind, omit } = guardContext(window, size, notice);
-          const left = sent(size, omit);
+          const { kind, omit, omitText } = guardContext(window, size, notice);
+          const left = sent(size, { omit, omitText });
           expect([...left.omitted, ...left.results.map(({ callId }) => callId)].toSorted()).toEqual(
             ['earlier', ...results.map(({ callId }) => callId)].toSorted(),
           );

@@ -56,23 +56,20 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
         'with one request left': session.turnInput(spent({ requests: 4 })).maxAttempts,
         'with two left': session.turnInput(spent({ requests: 5 })).maxAttempts,
         'after a turn': session.afterTurn(output()),
-        'after preparing': prepared({
-          ok: true,
-          instructions: 'Be brief.',
-          messages: null,
-          tokens: 7,
-          results: [],
-          unavailable: [],
-        }),
+        'after preparing': prepared({ ...preparation(7), instructions: 'Be brief.' } as PrepareOutcome),
         'after preparing in vain': prepared({ ok: false, slug: 'tools_unavailable', message: 'no' }),
       }),
     ).toMatchInlineSnapshot(`
       "the input of a turn
         {
           turn: 2, isLastTurn: false, lastTurnSlugs: ["stopped"], maxAttempts: 2, maxToolCalls: 4, finish: "report",
-          targets: [ &1 { name: "one", status: "living", limitedUntil: 0, faults: 0 } ], order: [0], current: 0,
+          targets: [ &1 { name: "one", status: "living", limitedUntil: 0, faults: 0, windowTokens: 1000, mended: false } ], order: [0], current: 0,
           budget: { requests: null, tokens: null, costUsd: null, deadlineAt: null }, spent: { requests: 0, tokens: 0, costUsd: 0 }, at: 10,
-          window: { windowTokens: 1000, reserveTokens: 100 }, size: &2 { counted: 0, estimated: 0, steering: 0, results: [], omitted: [] }, stopSlug: null
+          window: { windowTokens: 1000, reserveTokens: 100 },
+          size: &2 {
+            counted: 0, estimated: 0, steering: 0, results: [], text: { tokens: 0, counted: false }, omitted: [], omittedText: 0
+          },
+          stopSlug: null
         }
 
       after a stop
@@ -88,7 +85,9 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
         2
 
       after a turn
-        { targets: [ *1 ], current: 0, spent: { requests: 3, tokens: 30, costUsd: 1 }, at: 99, size: *2 }
+        {
+          targets: [ *1 with { windowTokens: null } ], current: 0, spent: { requests: 3, tokens: 30, costUsd: 1 }, at: 99, size: *2
+        }
 
       after preparing
         {
@@ -143,7 +142,10 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
       a plan
         {
           change: {
-            at: 5, planned: [0, 7], current: 0, home: 0, size: &1 { counted: 0, estimated: 7, steering: 0, results: [], omitted: [] }
+            at: 5, planned: [0, 7], current: 0, home: 0,
+            size: &1 {
+              counted: 0, estimated: 7, steering: 0, results: [], text: { tokens: 0, counted: false }, omitted: [], omittedText: 0
+            }
           },
           facts: [
             {

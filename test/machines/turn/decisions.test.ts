@@ -45,7 +45,7 @@ describe('B-1 B-5 P-2 P-3 T-3: the decisions of a turn', () => {
       "first
         &1 {
           turn: 2, attempt: 1, target: { index: 0, name: "one" }, notice: null, offer: "all", permission: "all", finish: "report", omit: ["a"],
-          maxToolCalls: 5, stopSlug: null
+          omitText: 0, maxToolCalls: 5, stopSlug: null
         }
 
       second, after a failure
@@ -54,7 +54,7 @@ describe('B-1 B-5 P-2 P-3 T-3: the decisions of a turn', () => {
           notice: $2 "system notice: your last reply was text without a tool call; text alone is not delivered to anybody (text_only). T"
           "urn 2 did not progress, because no tool was executed and no final report was accepted. Make a tool call to go on, "
           "or deliver your result through the final report. This is attempt 2 of 3.",
-          offer: "all", permission: "all", finish: "report", omit: ["a"], maxToolCalls: 5, stopSlug: null
+          offer: "all", permission: "all", finish: "report", omit: ["a"], omitText: 0, maxToolCalls: 5, stopSlug: null
         }
 
       first, report only
@@ -71,7 +71,7 @@ describe('B-1 B-5 P-2 P-3 T-3: the decisions of a turn', () => {
           "urn 2 did not progress, because no tool was executed and no final report was accepted. This is the last turn becau"
           "se the session is being stopped (stopped). Do not call any other tool; call final_report now, with your complete r"
           "esult. This is attempt 2 of 3.",
-          offer: "report", permission: "report", finish: "report", omit: ["a"], maxToolCalls: 5, stopSlug: null
+          offer: "report", permission: "report", finish: "report", omit: ["a"], omitText: 0, maxToolCalls: 5, stopSlug: null
         }
 
       by text
@@ -130,7 +130,10 @@ describe('B-1 B-5 P-2 P-3 T-3: the decisions of a turn', () => {
         {
           change: &1 {
             at: 2500, reportOnly: false, lastTurnSlugs: ["stopped"], maxAttempts: 3, attempt: 2,
-            size: &2 { counted: 0, estimated: 0, steering: 0, results: [], omitted: ["a"] }, current: 1, waiting: null
+            size: &2 {
+              counted: 0, estimated: 0, steering: 0, results: [], text: { tokens: 0, counted: false }, omitted: ["a"], omittedText: 0
+            },
+            current: 1, waiting: null
           },
           facts: []
         }
@@ -164,8 +167,11 @@ describe('B-1 B-5 P-2 P-3 T-3: the decisions of a turn', () => {
             usage: { input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 }, guessedTokens: 0, costUsd: 0, measured: null, results: [],
             subAgentsSpent: &4 { requests: 0, tokens: 0, costUsd: 0 }
           },
-          spent: *4 with { requests: 1 }, targets: [ &5 { name: "one", status: "living", limitedUntil: 0, faults: 0 }, *5 with { name: "two" } ], size: *2,
-          at: 3000, reportOnly: true, lastTurnSlugs: ["stopped", "budget_exhausted"], maxAttempts: 2
+          spent: *4 with { requests: 1 },
+          targets: [
+            &5 { name: "one", status: "living", limitedUntil: 0, faults: 0, windowTokens: null, mended: false }, *5 with { name: "two" }
+          ],
+          size: *2, at: 3000, reportOnly: true, lastTurnSlugs: ["stopped", "budget_exhausted"], maxAttempts: 2
         }
       "
     `);

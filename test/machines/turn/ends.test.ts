@@ -91,8 +91,13 @@ describe('B-3 B-4 P-2 P-3: the ends of a turn, its collapses and its targets', (
       output: nothing happened
         &4 {
           status: "aborted", exhaustion: null, slugs: [], detail: null, attempts: 0,
-          targets: [ &5 { name: "one", status: "living", limitedUntil: 0, faults: 0 }, *5 with { name: "two" } ], current: 0,
-          spent: { requests: 0, tokens: 0, costUsd: 0 }, at: 1000, size: { counted: 0, estimated: 0, steering: 0, results: [], omitted: ["a"] }
+          targets: [
+            &5 { name: "one", status: "living", limitedUntil: 0, faults: 0, windowTokens: null, mended: false }, *5 with { name: "two" }
+          ],
+          current: 0, spent: { requests: 0, tokens: 0, costUsd: 0 }, at: 1000,
+          size: {
+            counted: 0, estimated: 0, steering: 0, results: [], text: { tokens: 0, counted: false }, omitted: ["a"], omittedText: 0
+          }
         }
 
       output: succeeded
@@ -176,7 +181,8 @@ describe('B-3 B-4 P-2 P-3: the ends of a turn, its collapses and its targets', (
     ).toMatchInlineSnapshot(`
       "after auth
         [
-          &1 { name: "one", status: "living", limitedUntil: 0, faults: 0 }, &2 *1 with { name: "two", status: "out" }, &3 *1 with { name: "three" }
+          &1 { name: "one", status: "living", limitedUntil: 0, faults: 0, windowTokens: null, mended: false }, &2 *1 with { name: "two", status: "out" },
+          &3 *1 with { name: "three" }
         ]
         "provider_auth"
 
@@ -203,6 +209,10 @@ describe('B-3 B-4 P-2 P-3: the ends of a turn, its collapses and its targets', (
       after invalid_request
         [ *1, *2, *3 ]
         "invalid_request"
+
+      after context_length
+        [ *1, *1 with { name: "two", windowTokens: 1 }, *3 ]
+        "context_guard"
 
       after content_filter
         [ *1, &5 *1 with { name: "two" }, *3 ]
