@@ -1,2 +1,2 @@
 /** The version of the machines (D-6): a digest of their sources. Written by `npm run draw`. */
-export const machinesVersion = 'b1051057af94';
+export const machinesVersion = 'bec81272ee05';

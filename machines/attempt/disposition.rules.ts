@@ -57,10 +57,10 @@ function dispose(
   if (circumstances.permission === 'report' && call.tool !== 'report') {
     return refuse('tool_not_permitted', 'This is the last turn: only the final report is permitted.');
   }
+  if (call.tool === 'report') return disposeReport(call, before.reportAccepted);
   if (call.input === 'malformed') {
     return refuse('malformed_tool_call', `The input is not a JSON object: ${call.detail}. It was not executed.`);
   }
-  if (call.tool === 'report') return disposeReport(call, before.reportAccepted);
   if (call.input === 'invalid') {
     return refuse('invalid_tool_input', `The input does not satisfy the tool's schema: ${call.detail}`);
   }

@@ -21,7 +21,9 @@ export function parseToolInput(text: string): ParsedInput {
   }
   if (!isObject(value)) {
     const kind = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;
-    return { state: 'malformed', reason: `the input is ${kind}, not an object` };
+    const hint =
+      typeof value === 'string' && isObject(parsedText(value)) ? '; send the object, not a string of it' : '';
+    return { state: 'malformed', reason: `the input is ${kind}, not an object${hint}` };
   }
   if (text.length > 2 * deepest && depthOf(text) > deepest) {
     return { state: 'malformed', reason: `the input is more than ${deepest} levels deep` };
@@ -30,6 +32,14 @@ export function parseToolInput(text: string): ParsedInput {
     return { state: 'malformed', reason: 'the input has a key named __proto__' };
   }
   return { state: 'object', value };
+}
+
+function parsedText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 function depthOf(json: string): number {

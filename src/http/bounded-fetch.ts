@@ -5,11 +5,24 @@ import { builtin } from '../platform/node.ts';
 const asyncHooks = builtin('node:async_hooks');
 
 /** The attempt that a request belongs to; undefined on a runtime that cannot tell. */
-const attempts = asyncHooks && new asyncHooks.AsyncLocalStorage<{ sent: boolean }>();
+const attempts = asyncHooks && new asyncHooks.AsyncLocalStorage<OneRequest>();
+
+/** The request of an attempt: whether it was sent, and whether the stream of its response said that it is done. */
+export type OneRequest = { sent: boolean; done: boolean };
 
 /** Runs the model effect of one attempt, which grants one HTTP request to a `boundedFetch` inside it (B-2). */
-export function withOneRequest<T>(task: () => Promise<T>): Promise<T> {
-  return attempts === undefined ? task() : attempts.run({ sent: false }, task);
+export function withOneRequest<T>(task: (request: OneRequest) => Promise<T>): Promise<T> {
+  const request = { sent: false, done: false };
+  return attempts === undefined ? task(request) : attempts.run(request, () => task(request));
+}
+
+/** Returns a `fetch` that notes whether the stream of an attempt's response said that it is done (C-5). */
+export function watchingFetch(send: typeof globalThis.fetch = globalThis.fetch): typeof globalThis.fetch {
+  return async (...given) => {
+    const request = attempts?.getStore();
+    const response = await send(...given);
+    return request === undefined ? response : withPipe(response, () => noteDone(request));
+  };
 }
 
 /**
@@ -44,21 +57,46 @@ const mostLineBytes = 32 * 1_024 * 1_024;
 
 /** Returns a response whose body fails as soon as one of its lines, or a body without lines, has more bytes. */
 export function withBoundedLines(response: Response, mostBytes: number): Response {
-  // Other clients have bodies, or responses, of their own kind.
-  if (typeof response.body?.pipeThrough !== 'function' || response.constructor === Object) return response;
   let length = 0;
-  const counted = new TransformStream<Uint8Array, Uint8Array>({
+  return withPipe(
+    response,
+    () =>
+      new TransformStream<Uint8Array, Uint8Array>({
+        transform(chunk, controller) {
+          const end = chunk.lastIndexOf(lineFeed);
+          length = end === -1 ? length + chunk.length : chunk.length - end - 1;
+          if (length > mostBytes)
+            controller.error(new Error(`The response has a line of more than ${mostBytes} bytes.`));
+          else controller.enqueue(chunk);
+        },
+      }),
+  );
+}
+
+/** Notes that a stream of server-sent events ended as chat completions do. */
+function noteDone(request: OneRequest): TransformStream<Uint8Array, Uint8Array> {
+  let end = new Uint8Array();
+  return new TransformStream({
     transform(chunk, controller) {
-      const end = chunk.lastIndexOf(lineFeed);
-      length = end === -1 ? length + chunk.length : chunk.length - end - 1;
-      if (length > mostBytes) controller.error(new Error(`The response has a line of more than ${mostBytes} bytes.`));
-      else controller.enqueue(chunk);
+      end =
+        chunk.length < doneLength ? new Uint8Array([...end, ...chunk]).slice(-doneLength) : chunk.slice(-doneLength);
+      controller.enqueue(chunk);
+    },
+    flush() {
+      request.done = /(?:^|\n)data: ?\[DONE\]\s*$/.test(new TextDecoder().decode(end));
     },
   });
+}
+
+const doneLength = 32;
+
+/** Returns a response whose body passes through a stream; one of another kind of client as it is. */
+function withPipe(response: Response, pipe: () => TransformStream<Uint8Array, Uint8Array>): Response {
+  if (typeof response.body?.pipeThrough !== 'function' || response.constructor === Object) return response;
   // Of the same `fetch`: another class of responses would have to be loaded.
   const Own = response.constructor as typeof Response;
   const { status, statusText, headers, url } = response;
-  const bounded = new Own(response.body.pipeThrough(counted), { status, statusText, headers });
+  const bounded = new Own(response.body.pipeThrough(pipe()), { status, statusText, headers });
   return Object.defineProperty(bounded, 'url', { value: url });
 }
 

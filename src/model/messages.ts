@@ -58,16 +58,18 @@ const messageSchema = lazily(() => {
     kind: z.templateLiteral([z.string(), '.', z.string()]),
     ...options,
   });
-  const toolCall = z.object({
-    type: z.literal('tool-call'),
-    toolCallId: z.string(),
-    toolName: z.string(),
-    input: z.unknown().transform(toInput),
-    providerExecuted: z.boolean().optional(),
-    isText: z.boolean().optional(),
-    providerId: z.string().optional(),
-    ...options,
-  });
+  const toolCall = z
+    .object({
+      type: z.literal('tool-call'),
+      toolCallId: z.string(),
+      toolName: z.string(),
+      input: z.unknown(),
+      providerExecuted: z.boolean().optional(),
+      isText: z.boolean().optional(),
+      providerId: z.string().optional(),
+      ...options,
+    })
+    .transform(({ input, ...call }) => ({ ...call, ...givenInput(input, call.isText) }));
   /** Result pieces other than text and files, from earlier SDK releases and some providers. */
   const otherPiece = z
     .union([
@@ -191,8 +193,14 @@ function toFileData(value: AnyFileData): FileData {
   return { type: 'data', data: typeof value.data === 'string' ? value.data : toBase64(value.data) };
 }
 
-/** Keeps input that is not an object as text, so that every provider accepts the conversation (C-2). */
-function toInput(input: unknown): Record<string, Json> {
-  if (typeof input === 'object' && input !== null && !Array.isArray(input)) return JSON.parse(JSON.stringify(input));
-  return { malformed_input: typeof input === 'string' ? input : (JSON.stringify(input) ?? '') };
+/**
+ * Returns the input of a call that was given. A text is that of a tool that takes one, as long as the session has such a
+ * tool; anything else that is not an object is kept as text, so that every provider accepts the conversation (C-2).
+ */
+function givenInput(input: unknown, isText = false): { input: Record<string, Json>; isText?: true } {
+  if (typeof input === 'object' && input !== null && !Array.isArray(input)) {
+    return { input: JSON.parse(JSON.stringify(input)), ...(isText && { isText }) };
+  }
+  if (typeof input === 'string') return { input: { text: input }, isText: true };
+  return { input: { malformed_input: JSON.stringify(input) ?? '' } };
 }

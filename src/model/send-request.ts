@@ -34,7 +34,11 @@ export async function sendRequest(
     if (model === null) return exchanged;
     exchanged.provider = model.provider;
     const parts = partReader(options, request, exchanged, timers);
-    exchanged.fault = await send(options, request, model, timers, parts.take.bind(parts))
+    const isDone = (done: boolean) => {
+      parts.end();
+      if (done) exchanged.reader?.endByDone();
+    };
+    exchanged.fault = await send(options, request, model, timers, parts.take.bind(parts), isDone)
       .finally(() => parts.end())
       .then(
         () => timers.expired,
@@ -58,7 +62,7 @@ function partReader(
   let isCut = false;
   const cutOff = (reader: ReplyReader, reason: typeof oversizedFinish | typeof degenerateFinish) => {
     isCut = true;
-    reader.cutOff(reason);
+    reader.finishReason = reason;
     timers.cancel();
   };
   return new ThinkParts((part, at) => {
@@ -79,6 +83,7 @@ async function send(
   model: LanguageModelV4,
   timers: RequestTimers,
   onPart: (part: LanguageModelV4StreamPart, at?: number) => void,
+  isDone: (done: boolean) => void,
 ): Promise<void> {
   const exchange = options.settings().streaming === false ? generate : stream;
   const preparing = options.prepareFiles(model, timers.signal);
@@ -90,7 +95,10 @@ async function send(
   // A model may ignore its signal: after an abort, nothing goes out.
   timers.signal.throwIfAborted();
   timers.sent();
-  await withOneRequest(() => exchange(model, callOptions, timers, onPart));
+  await withOneRequest(async (sent) => {
+    await exchange(model, callOptions, timers, onPart);
+    isDone(sent.done);
+  });
 }
 
 function buildCall(

@@ -1,5 +1,6 @@
 import { type LanguageModelV4, NoSuchModelError, type ProviderV4 } from '@ai-sdk/provider';
 import type { LanguageModel } from 'ai';
+import { watchingFetch } from '../http/bounded-fetch.ts';
 import { providerFetch } from '../http/patient-fetch.ts';
 import { messageOf } from '../input/errors.ts';
 import { environmentVariable, isInstalled } from '../platform/node.ts';
@@ -167,9 +168,21 @@ function modelOf(provider: ProviderV4, { provider: name, model }: ModelName): Mo
   return found;
 }
 
+/**
+ * Returns a chat model of the SDK with a `fetch` that notes the end of its streams. The SDK drops it, and without a finish
+ * reason nothing else tells a whole reply from one that broke off (C-5).
+ */
+function watched(model: LanguageModelV4): LanguageModelV4 {
+  const { config } = model as { config?: { fetch?: typeof globalThis.fetch } };
+  if (!/ChatLanguageModel$/.test(model.constructor?.name ?? '') || typeof config !== 'object' || config === null)
+    return model;
+  const own = { ...config, fetch: watchingFetch(config.fetch ?? ((...given) => globalThis.fetch(...given))) };
+  return Object.create(model, { config: { value: own } });
+}
+
 /** Adapts models of older specification versions to v4. Only these need `ai`, whose import takes long. */
 async function adapted(model: Model): Promise<LanguageModelV4> {
-  if (model.specificationVersion === 'v4') return model;
+  if (model.specificationVersion === 'v4') return watched(model);
   const { wrapLanguageModel } = await import('ai');
   return wrapLanguageModel({ model, middleware: {} });
 }

@@ -1,7 +1,7 @@
 import type { Ajv, ErrorObject } from 'ajv';
 import type { RegExpEngine } from 'ajv/dist/types/index.js';
 import { runBounded, wasEnded } from './bounded-check.ts';
-import { reasonsText, type Validation } from './validation.ts';
+import { type Path, reasonsText, type Validation } from './validation.ts';
 
 /** The check that ajv compiles a JSON Schema to. */
 export type Check = ((value: unknown) => unknown) & { errors?: ErrorObject[] | null };
@@ -9,6 +9,8 @@ export type Check = ((value: unknown) => unknown) & { errors?: ErrorObject[] | n
 /** The options of ajv for every schema. */
 export const ajvOptions = {
   strict: false,
+  // A model can mend a wrong and a missing field at once.
+  allErrors: true,
   // Every object inherits fields such as `constructor`, which JSON does not have.
   ownProperties: true,
   validateFormats: false,
@@ -96,7 +98,9 @@ export function compiled(ajv: Ajv, jsonSchema: object): Check {
 export function checkedWithin(check: Check, value: unknown, limitMs: number, onSlow = () => {}): Validation {
   try {
     const valid = runBounded(limitMs, () => check(value));
-    return valid ? { valid: true, value } : { valid: false, reasons: reasonsText(pathsOf(check.errors ?? [])) };
+    if (valid) return { valid: true, value };
+    const errors = check.errors ?? [];
+    return { valid: false, reasons: reasonsText(reasonsOf(errors)), paths: errors.map(pathOf) };
   } catch (error) {
     if (!wasEnded(error)) throw error;
     onSlow();
@@ -104,6 +108,11 @@ export function checkedWithin(check: Check, value: unknown, limitMs: number, onS
   }
 }
 
-function pathsOf(errors: readonly ErrorObject[]): string[] {
+function pathOf({ instancePath }: ErrorObject): Path {
+  const segments = instancePath === '' ? [] : instancePath.slice(1).split('/');
+  return segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function reasonsOf(errors: readonly ErrorObject[]): string[] {
   return errors.map(({ instancePath, message }) => `${instancePath.slice(1).replaceAll('/', '.') || 'it'} ${message}`);
 }

@@ -5,7 +5,7 @@ import type { FlexibleSchema } from 'ai';
 import { expected, messageOf, PawlError } from '../input/errors.ts';
 import { isPromiseLike } from '../platform/promises.ts';
 import { compileOwn } from './own-schema.ts';
-import { after, type CompiledSchema, reasonsText, type Validation } from './validation.ts';
+import { after, type CompiledSchema, type Path, reasonsText, type Validation } from './validation.ts';
 
 export type { CompiledSchema, Validation } from './validation.ts';
 
@@ -72,7 +72,7 @@ function standardOf(schema: AnySchema): CompiledSchema['validate'] | null {
       (result): Validation =>
         result.issues == null
           ? { valid: true, value: result.value }
-          : { valid: false, reasons: reasonsText(result.issues.map(issueText)) },
+          : { valid: false, reasons: reasonsText(result.issues.map(issueText)), paths: result.issues.map(pathOf) },
     );
 }
 
@@ -83,7 +83,10 @@ function isZod(schema: AnySchema): boolean {
 type SdkValidation = { success: true; value: unknown } | { success: false; error: Error };
 
 function validationOf(result: SdkValidation): Validation {
-  return result.success ? { valid: true, value: result.value } : { valid: false, reasons: reasonsOf(result.error) };
+  if (result.success) return { valid: true, value: result.value };
+  const issues = issuesOf(result.error);
+  if (issues === null) return { valid: false, reasons: reasonsText([result.error.message]) };
+  return { valid: false, reasons: reasonsText(issues.map(issueText)), paths: issues.map(pathOf) };
 }
 
 function isPlainJsonSchema(schema: AnySchema): schema is JSONSchema7 {
@@ -106,23 +109,27 @@ function fromPromisedSchema(jsonSchema: PromiseLike<JSONSchema7>): CompiledSchem
   };
 }
 
-/** Returns the issues of zod or a Standard Schema, each with its path, or else the error's message. */
-function reasonsOf(error: Error): string {
+/** Returns the issues of zod or a Standard Schema; null if an error has none. */
+function issuesOf(error: Error): readonly unknown[] | null {
   const carrier: unknown = 'issues' in error ? error.issues : error.cause;
   const issues = Array.isArray(carrier)
     ? carrier
     : typeof carrier === 'object' && carrier !== null && 'issues' in carrier
       ? carrier.issues
       : null;
-  if (!Array.isArray(issues)) return reasonsText([error.message]);
-  return reasonsText(issues.map(issueText));
+  return Array.isArray(issues) ? issues : null;
 }
 
 function issueText(issue: unknown): string {
   if (typeof issue !== 'object' || issue === null) return String(issue);
-  const path = 'path' in issue && Array.isArray(issue.path) ? issue.path.map(segmentText).join('.') : '';
+  const path = pathOf(issue).join('.');
   const message = 'message' in issue ? String(issue.message) : 'is invalid';
   return path === '' ? message : `${path}: ${message}`;
+}
+
+function pathOf(issue: unknown): Path {
+  if (typeof issue !== 'object' || issue === null || !('path' in issue)) return [];
+  return Array.isArray(issue.path) ? issue.path.map(segmentText) : [];
 }
 
 function segmentText(segment: unknown): string {

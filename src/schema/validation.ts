@@ -1,7 +1,11 @@
 import type { JSONSchema7 } from '@ai-sdk/provider';
 import { isPromiseLike } from '../platform/promises.ts';
 
-export type Validation = { valid: true; value: unknown } | { valid: false; reasons: string };
+/** Where a value stands within another. */
+export type Path = readonly (string | number)[];
+
+/** `paths` says where a value is invalid, if the schema tells. */
+export type Validation = { valid: true; value: unknown } | { valid: false; reasons: string; paths?: readonly Path[] };
 
 /** A schema that is ready to be sent to a model and to validate values. */
 export type CompiledSchema = {

@@ -2,6 +2,7 @@ import type { CallFacts, JsonObject } from '../../machines/index.ts';
 import { inTime, type TaskLimits } from '../host/deadline.ts';
 import { messageOf } from '../input/errors.ts';
 import type { AnsweredCall } from '../observe/past-calls.ts';
+import { parsedWhole, valueAt } from '../schema/text-of-json.ts';
 import { after, type Validation } from '../schema/validation.ts';
 import type { CallContext, CatalogTool } from './catalog-tool.ts';
 import type { Policies } from './policies.ts';
@@ -38,11 +39,19 @@ export function settled(call: CheckedCall, from = 0): CallFacts | Promise<CallFa
 
 function validate(call: CheckedCall): ReturnType<Step> {
   return after(call.tool.validate(call.input), (validation) => {
-    if (!validation.valid) return { ...call.facts, input: 'invalid', detail: validation.reasons };
+    if (!validation.valid) return { ...call.facts, input: 'invalid', detail: explained(call.input, validation) };
     call.value = validation.value;
     return null;
   });
 }
+
+/** Returns why an input is invalid. Nothing is guessed for tools: a text of JSON in place of an object is told of. */
+function explained(input: JsonObject, { reasons, paths = [] }: Extract<Validation, { valid: false }>): string {
+  const text = paths.find((path) => isObject(parsedWhole(valueAt(input, path))));
+  return text === undefined ? reasons : `${reasons}. At ${text.join('.')}: send the object, not a string of it.`;
+}
+
+const isObject = (value: unknown) => typeof value === 'object' && value !== null;
 
 /** Settles the calls to Pawl's own tools that run nothing, and those that the session refuses in any case. */
 function refuse({ tool, input, facts }: CheckedCall): CallFacts | null {

@@ -12,7 +12,7 @@ import { inTime } from '../host/deadline.ts';
 import { messageOf } from '../input/errors.ts';
 import { ownCopy } from '../platform/own-copy.ts';
 import { inexactNumber } from '../platform/plain-json.ts';
-import { schemaFail } from '../report/format.ts';
+import { invalidFormat, schemaFail } from '../report/format.ts';
 import type { Validation } from '../schema/schema.ts';
 import { callsInside } from './built-in/batch.ts';
 import { type CheckedCall, settled, validationTimeoutText } from './call-check.ts';
@@ -97,7 +97,10 @@ export class Catalog extends ShownTools {
     };
     if (tool === undefined) return { ...facts, detail: `The tools are: ${[...tools.keys()].join(', ') || 'none'}.` };
     if (within !== null && tool.kind !== 'real') return { ...facts, tool: 'real', refusal: notInside(name) };
-    if (parsed.state === 'malformed') return { ...facts, input: 'malformed', detail: parsed.reason };
+    if (parsed.state === 'malformed') {
+      const report = tool.judgeReport && invalidFormat(`the input is not a JSON object: ${parsed.reason}`);
+      return { ...facts, input: 'malformed', detail: parsed.reason, report };
+    }
     const inexact = tool.takesText === true ? null : inexactNumber(call.input || '{}');
     if (inexact !== null) {
       return { ...facts, input: 'invalid', detail: inexact, report: tool.judgeReport && schemaFail(inexact) };

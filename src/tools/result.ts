@@ -112,7 +112,7 @@ function detailOf(value: unknown, { secrets }: ResultLimits): Json {
 /** The result stays complete for events, records and slices; only the model's copy is cut. */
 function rendered(result: ToolResult, limits: ResultLimits): Rendered {
   const { text, kept } = cap(resultText(result), limits);
-  const value = text || 'The tool returned empty text.';
+  const value = text.trim() === '' ? emptyText : text;
   return { result, output: { type: result.success ? 'text' : 'error-text', value }, kept };
 }
 
@@ -142,7 +142,7 @@ export function cap(
 export function capOutput(output: ToolOutput, limits: ResultLimits): Omit<Rendered, 'result'> {
   const capped = (type: 'text' | 'error-text', said: string) => {
     const { text, kept } = cap(said, limits);
-    return { output: { type, value: text || 'The tool returned empty text.' }, kept };
+    return { output: { type, value: text.trim() === '' ? emptyText : text }, kept };
   };
   switch (output.type) {
     case 'text':
@@ -176,6 +176,9 @@ export function capOutput(output: ToolOutput, limits: ResultLimits): Omit<Render
       return output satisfies never;
   }
 }
+
+/** What stands for a result without any text: some providers refuse a blank one. */
+const emptyText = '(empty)';
 
 /** Maximum number of values read from a result, so that a huge one cannot block the process. */
 const mostNodes = 100_000;

@@ -94,7 +94,12 @@ describe('D-3: replay', async () => {
     const model = wireModel('openai', server.url);
     for (const { provider, instructions, messages, notice, omitted, omittedText, tools } of told) {
       const source = { instructions, ownInstructions: null, messages, prompt: 0, revision: 0, answerTokens: new Map() };
-      const prompts = new PromptBuilder(source, { stub: String, output: ({ output }) => output, file: (part) => part });
+      const prompts = new PromptBuilder(source, {
+        takesText: () => false,
+        stub: String,
+        output: ({ output }) => output,
+        file: (part) => part,
+      });
       const { prompt } = prompts.build({
         ...{ provider, notice, omit: omitted, omitText: omittedText, promptCaching: 'auto' },
       });

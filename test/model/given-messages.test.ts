@@ -3,6 +3,7 @@ import type { Message } from '../../machines/index.ts';
 import type { InputMessage } from '../../src/model/messages.ts';
 import { parseMessages } from '../../src/model/messages.ts';
 import { toModelMessages } from '../../src/vocabulary/sdk-messages.ts';
+import { base, builder } from '../support/prompts.ts';
 
 const url = 'https://a.example/b.png';
 const data = { type: 'data', data: 'AQID' };
@@ -68,7 +69,6 @@ describe('C-6: messages that a session is given', () => {
   ])("an assistant's message may hold %s", (_, part) => expect(partsOf('assistant', part)).toEqual([part]));
 
   it.each<[string, unknown, object]>([
-    ['a text', 'raw', { malformed_input: 'raw' }],
     ['a list', [1, 2], { malformed_input: '[1,2]' }],
     ['null', null, { malformed_input: 'null' }],
     ['nothing', undefined, { malformed_input: '' }],
@@ -76,6 +76,16 @@ describe('C-6: messages that a session is given', () => {
   ])('C-2: %s as the input of a call becomes an object', (_, given, input) => {
     const call = { type: 'tool-call', toolCallId: 'c', toolName: 'look' };
     expect(partsOf('assistant', { ...call, input: given })).toEqual([{ ...call, input }]);
+  });
+
+  it('C-2: a text as the input of a call goes back as one to a tool that takes one, and to no other', () => {
+    const call = { type: 'tool-call', toolCallId: 'c', toolName: 'look', input: 'SELECT 1' };
+    const message = read({ role: 'assistant', content: [call] }) as Message;
+    expect(message.content).toEqual([{ ...call, input: { text: 'SELECT 1' }, isText: true }]);
+    const inputFor = (isTaken: boolean) =>
+      builder([message], { takesText: () => isTaken }).build(base).prompt[0]?.content[0];
+    expect(inputFor(true)).toMatchObject({ input: 'SELECT 1' });
+    expect(inputFor(false)).toMatchObject({ input: { malformed_input: 'SELECT 1' } });
   });
 
   it.each<[string, object, object]>([

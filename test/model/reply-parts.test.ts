@@ -107,7 +107,7 @@ describe('P-4: the other parts of a reply', () => {
 
   it('a reply that is cut off says so', () => {
     const { reader } = read(finish('stop'));
-    reader.cutOff(oversizedFinish);
+    reader.finishReason = oversizedFinish;
     expect(reader.reply('own', []).finishReason).toEqual({ unified: 'other', raw: 'reply_too_large' });
   });
 });

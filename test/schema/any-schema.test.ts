@@ -44,16 +44,16 @@ describe('schemas of every kind are checked alike', () => {
     const compiled = compileSchema(schema, 'schema');
     expect(await compiled.jsonSchema).toMatchObject({ type: 'object' });
     expect(await compiled.validate({ a: 1 })).toEqual({ valid: true, value: { a: 1 } });
-    expect(await compiled.validate({ a: 'x' })).toEqual({ valid: false, reasons: expect.stringContaining('a') });
+    expect(await compiled.validate({ a: 'x' })).toMatchObject({ valid: false, reasons: expect.stringContaining('a') });
     const check = checkAtOnce(schema, 'schema');
-    expect(check({ a: 1 })).toEqual({ valid: true, value: { a: 1 } });
+    expect(check({ a: 1 })).toMatchObject({ valid: true, value: { a: 1 } });
     expect(check({ a: 'x' })).toMatchObject({ valid: false });
   });
 
   it('one that takes its time, and gives the value along with its issues', async () => {
     const slow = standard(async (value) => ({ ...(value === 1 ? {} : issue('not one')), value }));
     expect(await compileSchema(slow, 'schema').validate(1)).toEqual({ valid: true, value: 1 });
-    expect(await compileSchema(slow, 'schema').validate(2)).toEqual({ valid: false, reasons: 'not one' });
+    expect(await compileSchema(slow, 'schema').validate(2)).toMatchObject({ valid: false, reasons: 'not one' });
   });
 
   it('what a check makes of a value counts', async () => {
@@ -81,7 +81,7 @@ describe('schemas of every kind are checked alike', () => {
         standard(() => result),
         'schema',
       )({}),
-    ).toEqual({ valid: false, reasons });
+    ).toMatchObject({ valid: false, reasons });
   });
 
   it.each([
@@ -97,7 +97,7 @@ describe('schemas of every kind are checked alike', () => {
     ['without a cause', new Error('not this', { cause: null }), 'not this'],
   ])('the reasons of an error %s', async (_, error, reasons) => {
     const { validate } = compileSchema(jsonSchema({}, { validate: () => ({ success: false, error }) }), 'schema');
-    expect(await validate({})).toEqual({ valid: false, reasons });
+    expect(await validate({})).toMatchObject({ valid: false, reasons });
   });
 
   it('one that takes time is waited for, and refused where it must check at once', async () => {
@@ -109,7 +109,7 @@ describe('schemas of every kind are checked alike', () => {
       );
     const promised = compileSchema(jsonSchema(Promise.resolve({ type: 'object' as const })), 'schema');
     expect(await promised.jsonSchema).toEqual({ type: 'object' });
-    expect(await promised.validate(1)).toEqual({ valid: false, reasons: 'it must be object' });
+    expect(await promised.validate(1)).toMatchObject({ valid: false, reasons: 'it must be object' });
     expect(await promised.validate({})).toEqual({ valid: true, value: {} });
   });
 
@@ -117,7 +117,7 @@ describe('schemas of every kind are checked alike', () => {
     const schema = JSON.parse('{"if":{"required":["a"]},"then":{"required":["b"]}}');
     for (const one of [schema, jsonSchema(schema)]) {
       const check = checkAtOnce(one, 'schema');
-      expect(check({ a: 1 })).toEqual({
+      expect(check({ a: 1 })).toMatchObject({
         valid: false,
         reasons: expect.stringContaining("must have required property 'b'"),
       });

@@ -87,7 +87,7 @@ describe('C-5: fields that the sent schema forbids are named, not dropped', () =
     const loop: Record<string, unknown> = { x: 1 };
     loop.next = loop;
     const { validate } = withoutExtraFields(lenient(tree));
-    expect(validate(loop)).toEqual({ valid: false, reasons: 'x is not a field of the schema' });
+    expect(validate(loop)).toMatchObject({ valid: false, reasons: 'x is not a field of the schema' });
   });
 
   it('of unions within unions in time that grows with the value, not with the ways to it', () => {

@@ -3,6 +3,7 @@ import type { PromptSource } from '../../src/context/prompt-source.ts';
 import { PromptBuilder, type PromptForms, type PromptRequest } from '../../src/model/prompt/prompt.ts';
 
 export const forms: PromptForms = {
+  takesText: () => true,
   stub: (callId) => `stub of ${callId}`,
   output: ({ output }) => output,
   file: (part) => part,

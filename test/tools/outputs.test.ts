@@ -15,7 +15,7 @@ describe('C-1: an output of limited size', () => {
   const json = JSON.stringify({ a: 'b'.repeat(392) });
   it.each<[string, ToolOutput, ToolOutput, string | null]>([
     ['a text', said('a'), said('a'), null],
-    ['an empty text', said(''), said('The tool returned empty text.'), null],
+    ['an empty text', said(''), said('(empty)'), null],
     ['a long text', said(long), said(cut), long],
     ['a long failure', { type: 'error-text', value: long }, { type: 'error-text', value: cut }, long],
     [
@@ -51,7 +51,7 @@ describe('C-1: an output of limited size', () => {
     ],
     ['a text with options for providers', content(marked), content(marked), null],
     ['texts alone', content(text('a'), text(''), text('b')), said('a\nb'), null],
-    ['no piece', content(), said('The tool returned empty text.'), null],
+    ['no piece', content(), said('(empty)'), null],
   ])('%s', (_, output, expected, kept) => expect(capOutput(output, limits)).toEqual({ output: expected, kept }));
 
   it('what the size says is the size', () => expect(Buffer.byteLength(json)).toBe(400));

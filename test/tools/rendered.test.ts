@@ -26,12 +26,7 @@ const hostile = new Proxy(
 describe('C-1 C-3: what a tool returned, as a result', () => {
   it.each<[string, unknown, unknown, string]>([
     ['a text', 'done', { success: true, value: 'done', message: 'The tool succeeded.' }, 'done'],
-    [
-      'an empty text',
-      '',
-      { success: true, value: '', message: 'The tool succeeded.' },
-      'The tool returned empty text.',
-    ],
+    ['an empty text', '', { success: true, value: '', message: 'The tool succeeded.' }, '(empty)'],
     ['a value', { a: 1n }, { success: true, value: { a: '1' }, message: 'The tool succeeded.' }, '{"a":"1"}'],
     [
       'nothing',

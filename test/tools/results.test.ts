@@ -115,7 +115,7 @@ describe('every tool call is answered', () => {
       callable: { type: 'error-text', value: 'The tool returned a function, which cannot be passed on.' },
       nan: { type: 'text', value: 'NaN' },
       bytes: { type: 'text', value: '[binary, 3 bytes]' },
-      blank: { type: 'text', value: 'The tool returned empty text.' },
+      blank: { type: 'text', value: '(empty)' },
     });
   });
 

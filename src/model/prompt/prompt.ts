@@ -1,16 +1,11 @@
-import type {
-  LanguageModelV4FilePart,
-  LanguageModelV4Message,
-  LanguageModelV4Prompt,
-  LanguageModelV4ToolResultPart,
-} from '@ai-sdk/provider';
+import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import {
-  type AssistantPart,
   appendMerged,
   type FilePart,
   type JsonObject,
   type Message,
   type TextPart,
+  type ToolCallPart,
   type ToolOutput,
   type ToolResultPart,
   userMessage,
@@ -21,6 +16,7 @@ import { ownCopy } from '../../platform/own-copy.ts';
 import { wellFormed } from '../../platform/text.ts';
 import { type CacheMark, cacheMark, marked, marksIn, marksLeft } from './cache-marks.ts';
 import { ownedBy } from './own-parts.ts';
+import { promptMessage } from './sdk-message.ts';
 import { carriesToolFiles, withFilesApart } from './tool-files.ts';
 import { WireIds } from './wire-ids.ts';
 
@@ -50,6 +46,8 @@ const nothingOmitted: ReadonlySet<string> = new Set();
 export type PromptForms = {
   /** Returns the text in place of a result that is left out. */
   stub(callId: string): string;
+  /** Whether the session has a tool of this name that takes a text. */
+  takesText(name: string): boolean;
   /** Returns a result's output in the form that its tool demands. */
   output(part: ToolResultPart): ToolOutput;
   /** Returns a file that is named by its URL as it goes out. */
@@ -130,9 +128,10 @@ export class PromptBuilder {
       case 'assistant':
         return {
           ...formed,
-          content: formed.content.map((part) =>
-            part.type === 'file' || part.type === 'reasoning-file' ? forms.file(part) : part,
-          ),
+          content: formed.content.map((part) => {
+            if (part.type === 'file' || part.type === 'reasoning-file') return forms.file(part);
+            return part.type === 'tool-call' ? withOwnInput(part, forms) : part;
+          }),
         };
       default:
         return formed satisfies never;
@@ -202,6 +201,13 @@ function appendFor(provider: string, merged: Message[], message: Message): void 
   if (apart?.files != null) merged.push(apart.files);
 }
 
+/** Returns a call whose input is a text only if its tool takes one; otherwise no provider would accept it (C-2). */
+function withOwnInput(call: ToolCallPart, forms: PromptForms): ToolCallPart {
+  const { isText, ...rest } = call;
+  if (isText !== true || forms.takesText(call.toolName)) return call;
+  return { ...rest, input: { malformed_input: rest.input.text ?? '' } };
+}
+
 function withFiles(output: ToolOutput, forms: PromptForms): ToolOutput {
   if (output.type !== 'content') return output;
   return { ...output, value: output.value.map((part) => (part.type === 'file' ? forms.file(part) : part)) };
@@ -240,54 +246,4 @@ function noteAwaited(awaited: Built['awaited'], message: Message, index: number)
     for (const [at, ids] of awaited) if (ids.delete(part.toolCallId) && ids.size === 0) awaited.delete(at);
   }
   if (own.size > 0) awaited.set(index, own);
-}
-
-/** Converts a message to the SDK's shape: URL strings become URL objects, and `provider` is dropped. */
-function promptMessage(message: Message): LanguageModelV4Message {
-  switch (message.role) {
-    case 'user':
-      return { ...message, content: message.content.map((part) => (part.type === 'file' ? promptFile(part) : part)) };
-    case 'assistant': {
-      const { provider: _, open: __, ...rest } = message;
-      return { ...rest, content: message.content.map(promptPart) };
-    }
-    case 'tool':
-      return { ...message, content: message.content.map(promptResult) };
-    default:
-      return message satisfies never;
-  }
-}
-
-type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number];
-
-function promptPart(part: AssistantPart): AssistantContent {
-  switch (part.type) {
-    case 'file':
-      return promptFile(part);
-    case 'reasoning-file': {
-      const { data } = part;
-      if (data.type === 'text') return { type: 'text', text: data.text };
-      return { ...part, data: data.type === 'url' ? { type: 'url', url: new URL(data.url) } : data };
-    }
-    case 'tool-result':
-      return promptResult(part);
-    case 'tool-call': {
-      const { isText, ...call } = part;
-      return isText === true ? { ...call, input: part.input.text ?? '' } : call;
-    }
-    default:
-      return part;
-  }
-}
-
-function promptResult(part: ToolResultPart): LanguageModelV4ToolResultPart {
-  const { output } = part;
-  if (output.type !== 'content') return { ...part, output };
-  const value = output.value.map((piece) => (piece.type === 'file' ? promptFile(piece) : piece));
-  return { ...part, output: { type: 'content', value } };
-}
-
-function promptFile(part: FilePart): LanguageModelV4FilePart {
-  const { data } = part;
-  return { ...part, data: data.type === 'url' ? { type: 'url', url: new URL(data.url) } : data };
 }

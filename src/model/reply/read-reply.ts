@@ -9,7 +9,6 @@ import {
   type CallIds,
   finishSense,
   noUsage,
-  parseToolInput,
   type Reply,
   type ReplyPart,
   type ReplyText,
@@ -17,26 +16,26 @@ import {
   uniqueCallId,
 } from '../../../machines/index.ts';
 import { shown } from '../../input/errors.ts';
-import type { Sighting } from '../../observe/events.ts';
 import { bytesOfPart, partBytes } from './part-size.ts';
 import {
   addProviderData,
+  type Delta,
   fileData,
+  finishedCall,
+  isObjectText,
+  type OpenInput,
+  type OpenText,
   partKind,
   providerData,
   providerUsage,
+  type ReplyPlace,
   replyJson,
   resultPart,
+  saysNoFinishReason,
   shownInput,
   stringOrEmpty,
   unfinishedCall,
 } from './reply-values.ts';
-
-/** A piece of a reply's part. Parts are numbered in the order of their beginning. */
-type Delta = Extract<Sighting, { type: 'model.delta' }>;
-
-/** Where a reply stands in the session, and the call ids before it. */
-export type ReplyPlace = { turn: number; attempt: number; takenIds: ReadonlySet<string> };
 
 /**
  * Builds one reply from the parts of a stream or a full response, in order of arrival (P-4). It judges nothing:
@@ -51,7 +50,8 @@ export class ReplyReader {
   private readonly inputsById = new Map<unknown, OpenInput[]>();
   private bytes = 0;
   private readonly warnings: string[] = [];
-  private finishReason: Reply['finishReason'] = null;
+  /** Why the reply ended; set from outside where it was cut off here. */
+  finishReason: Reply['finishReason'] = null;
   private responseId: string | null = null;
   private modelId: string | null = null;
   usage: Usage = noUsage;
@@ -138,13 +138,22 @@ export class ReplyReader {
   }
 
   /** Bytes of the content so far, roughly. */
-  get size(): number {
+  get size() {
     return this.bytes;
   }
 
-  /** Notes that the reply was cut off here, and why. */
-  cutOff(reason: NonNullable<Reply['finishReason']>): void {
-    this.finishReason = reason;
+  /** Takes a reply with whole calls as complete whose stream said that it is done, and gave no finish reason (C-5). */
+  endByDone(): void {
+    const open = [...this.openInputs].map(finishedCall);
+    const calls = [...this.content, ...open].flatMap((part) => (part.type === 'tool-call' ? part : []));
+    const isWhole = calls.length > 0 && calls.every(({ input }) => isObjectText(input));
+    const isCut = finishSense(this.finishReason) === 'broken' && this.errors.every(saysNoFinishReason);
+    if (!isWhole || !isCut) return;
+    this.openInputs.clear();
+    this.errors.length = 0;
+    this.content.push(...open);
+    this.warnings.push('the stream ended with [DONE] and no finish reason; its calls were taken as complete');
+    this.finishReason = { unified: 'tool-calls', raw: null };
   }
 
   /** Adds a part of a kind shared by streams and full responses. */
@@ -210,7 +219,7 @@ export class ReplyReader {
   reply(provider: string, errors: string[]): Reply {
     const { finishReason, responseId, modelId } = this;
     const open = [...this.openInputs].map(({ ids, toolName, providerExecuted, input }) => {
-      const isWhole = !providerExecuted && parseToolInput(input).state === 'object';
+      const isWhole = !providerExecuted && isObjectText(input);
       return { isWhole, ids, name: toolName, input };
     });
     const content = [...this.content, ...open.filter(({ isWhole }) => isWhole).map(unfinishedCall)];
@@ -287,12 +296,3 @@ export class ReplyReader {
     return open;
   }
 }
-
-type OpenText = { part: number; text: ReplyText };
-type OpenInput = {
-  ids: CallIds;
-  part: number;
-  toolName: string;
-  providerExecuted: boolean;
-  input: string;
-};

@@ -1,5 +1,20 @@
-import type { LanguageModelV4ToolResult, LanguageModelV4Usage, SharedV4ProviderMetadata } from '@ai-sdk/provider';
-import type { CallIds, FileData, Json, ProviderData, ReplyPart, ReplyText, Usage } from '../../../machines/index.ts';
+import {
+  InvalidResponseDataError,
+  type LanguageModelV4ToolResult,
+  type LanguageModelV4Usage,
+  type SharedV4ProviderMetadata,
+} from '@ai-sdk/provider';
+import {
+  type CallIds,
+  type FileData,
+  type Json,
+  type ProviderData,
+  parseToolInput,
+  type ReplyPart,
+  type ReplyText,
+  type Usage,
+} from '../../../machines/index.ts';
+import type { Sighting } from '../../observe/events.ts';
 import { toBase64 } from '../../platform/bytes.ts';
 import { plainJson } from '../../platform/plain-json.ts';
 
@@ -93,6 +108,21 @@ export function unfinishedCall({ ids, name, input }: { ids: CallIds; name: strin
   return { type: 'tool-call', ...ids, name, input, providerExecuted: false, unfinished: true };
 }
 
+/** Returns the call whose input came whole, and no part said so. */
+export function finishedCall({ ids, toolName, input, providerExecuted }: OpenInput): ReplyPart {
+  return { type: 'tool-call', ...ids, name: toolName, input, providerExecuted };
+}
+
+/** Whether an error of the SDK says no more than that a stream gave no finish reason. */
+export function saysNoFinishReason(error: unknown): boolean {
+  return InvalidResponseDataError.isInstance(error) && /without a finish reason/.test(error.message);
+}
+
+/** Whether a text is a whole JSON object. */
+export function isObjectText(input: string): boolean {
+  return parseToolInput(input).state === 'object';
+}
+
 /** Reads the result of a call that the provider ran. */
 export function resultPart(part: LanguageModelV4ToolResult): ReplyPart {
   return {
@@ -104,3 +134,19 @@ export function resultPart(part: LanguageModelV4ToolResult): ReplyPart {
     ...providerData(part.providerMetadata),
   };
 }
+
+/** A part of a reply that is still open. */
+export type OpenText = { part: number; text: ReplyText };
+export type OpenInput = {
+  ids: CallIds;
+  part: number;
+  toolName: string;
+  providerExecuted: boolean;
+  input: string;
+};
+
+/** A piece of a reply's part. Parts are numbered in the order of their beginning. */
+export type Delta = Extract<Sighting, { type: 'model.delta' }>;
+
+/** Where a reply stands in the session, and the call ids before it. */
+export type ReplyPlace = { turn: number; attempt: number; takenIds: ReadonlySet<string> };

@@ -25,6 +25,10 @@ export class SessionForms implements PromptForms {
     return resultStub(callId, this.conversation.answerTokens.get(callId) ?? 0, this.isReadable);
   }
 
+  takesText(name: string): boolean {
+    return this.catalog.takesText(name);
+  }
+
   output({ toolName, output }: ToolResultPart): ToolOutput {
     return asItem(output, this.catalog.get(toolName)?.resultItem);
   }
