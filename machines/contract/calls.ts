@@ -40,7 +40,7 @@ export type CallFacts = {
   within: number | null;
   /** For the report tool: the format validator's verdict. */
   report: ReportVerdict | null;
-  /** For a provider-executed tool: whether a result arrived, and its success. */
+  /** For a provider-executed tool: its success, or that its result is still to come (`missing`); null if it has none. */
   provided: 'success' | 'failure' | 'missing' | null;
 };
 

@@ -39,7 +39,7 @@ export function assistantMessage(reply: Reply, open: ReadonlySet<string>): Assis
   const lasting = complete ? content.some(standsAlone) : content.some((part) => part.type === 'tool-call');
   if (!lasting) return null;
   const message = { role: 'assistant', content, provider: reply.provider } as const;
-  const isOpen = complete && (isPaused(reply) || [...provided].some((callId) => !results.has(callId)));
+  const isOpen = complete && (isPaused(reply) || replyCalls(reply).some((call) => call.isAwaited === true));
   return isOpen ? { ...message, open: true } : message;
 }
 
@@ -52,7 +52,7 @@ function lastingPart(part: ReplyPart, complete: boolean, results: Map<string, Re
       return [{ type: part.type, text: part.text, ...providerData(part) }];
     }
     case 'tool-call': {
-      if (part.providerExecuted && !complete && !results.has(part.callId)) return [];
+      if (part.providerExecuted && !results.has(part.callId) && !(complete && part.isAwaited === true)) return [];
       const call = {
         type: 'tool-call',
         toolCallId: part.callId,

@@ -31,7 +31,7 @@ export function repairConversation(messages: readonly Message[]): { messages: Me
   const taken = new Set<string>();
   const provided = providedIn(messages);
   // After a user message, the provider no longer continues its own.
-  const last = messages.findLastIndex(({ role }) => role !== 'tool');
+  const last = messages.findLastIndex(({ role }) => role === 'user');
   const repaired: Message[] = [];
   for (const [position, message] of messages.entries()) {
     if (message.role === 'tool') continue;
@@ -41,7 +41,7 @@ export function repairConversation(messages: readonly Message[]): { messages: Me
       if (content.length > 0) repaired.push({ ...message, content });
       continue;
     }
-    const content = withContent(message, provided, position === last);
+    const content = withContent(message, provided, position > last);
     repairs.emptyDropped += message.content.length - content.length || (content.length === 0 ? 1 : 0);
     if (content.length === 0) continue;
     const results: ToolResultPart[] = [];
@@ -147,17 +147,17 @@ function providedIn(messages: readonly Message[]): Provided {
 
 /**
  * Returns the parts to send: no blank text, no lone companions, and no provider-executed calls without
- * a result, unless the last message awaits it.
+ * a result, unless a message that no user's follows awaits it.
  */
 function withContent(
   message: AssistantMessage,
   { calls, results }: Provided,
-  isLast: boolean,
+  isAfterUser: boolean,
 ): AssistantMessage['content'] {
   const content = message.content.filter((part) => {
     if (part.type === 'tool-result') return calls.has(part.toolCallId);
     if (part.type !== 'tool-call' || part.providerExecuted !== true) return !isBlank(part);
-    return results.has(part.toolCallId) || (isLast && message.open === true);
+    return results.has(part.toolCallId) || (isAfterUser && message.open === true);
   });
   return content.some(standsAlone) ? content : [];
 }

@@ -33,6 +33,8 @@ export type ReplyCall = {
   unfinished?: true;
   /** The tool takes a text, so the input is a JSON string. */
   isText?: true;
+  /** The provider runs it, and gives the result in a later reply: it paused, calls our tools first, or said so before. */
+  isAwaited?: true;
   /** The id as it came, if it is unique and not `callId` (C-2). */
   providerId?: string;
 } & WithProviderData;

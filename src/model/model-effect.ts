@@ -38,6 +38,8 @@ export type ModelEffectOptions = {
     inspect(call: ReplyCall, within: number | null, signal: AbortSignal): Promise<CallFacts>;
     /** Whether a tool takes a text instead of an object. */
     takesText(name: string): boolean;
+    /** Whether a tool's provider may give its result in a later reply. */
+    isDeferred(name: string): boolean;
     /** Returns the calls inside a batch; empty for any other call. */
     inside(call: CallFacts, sent: string): ReplyCall[];
     /** Refuses what calls may not do together. */

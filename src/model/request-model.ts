@@ -3,11 +3,15 @@ import {
   type Fault,
   finishSense,
   isComplete,
+  isPaused,
   type ModelOutcome,
   type ModelRequest,
   noUsage,
   parseTextInput,
+  providerResults,
   type Reply,
+  type ReplyCall,
+  replyCalls,
   replyFiles,
   replyText,
   type Usage,
@@ -67,18 +71,26 @@ function verdictOf(
   if (reader === null) return { reply: null, fault: fault ?? shortfallOf(null) };
   const errors = reader.errors.map(asFault);
   const messages = errors.map(({ message }) => message);
-  const reply = withTextInputs(reader.reply(provider, messages), options.catalog);
+  const reply = withMarks(reader.reply(provider, messages), options.catalog);
   // Once the reply is complete, a failing connection cannot invalidate it (C-5).
   if (isComplete(reply) || cutHere(reply) !== null) return { reply, fault: null };
   return { reply, fault: fault ?? errors[0] ?? shortfallOf(reply) };
 }
 
-/** Marks the calls whose input is a text, so that it goes back as one. */
-function withTextInputs(reply: Reply, catalog: ModelEffectOptions['catalog']): Reply {
-  const isText = (part: Reply['content'][number]) =>
-    part.type === 'tool-call' && catalog.takesText(part.name) && parseTextInput(part.input).state === 'object';
-  if (!reply.content.some(isText)) return reply;
-  return { ...reply, content: reply.content.map((part) => (isText(part) ? { ...part, isText: true } : part)) } as Reply;
+/** Marks the calls whose input is a text, so that it goes back as one, and those that wait for their provider's result. */
+function withMarks(reply: Reply, catalog: ModelEffectOptions['catalog']): Reply {
+  const calls = replyCalls(reply);
+  if (calls.length === 0) return reply;
+  const results = providerResults(reply);
+  // After a pause or calls of our tools, the provider goes on with its own.
+  const goesOn = isPaused(reply) || calls.some((call) => !call.providerExecuted);
+  const marksOf = (call: ReplyCall): Partial<ReplyCall> => {
+    const isText = catalog.takesText(call.name) && parseTextInput(call.input).state === 'object';
+    const awaits = call.providerExecuted && !results.has(call.callId) && (goesOn || catalog.isDeferred(call.name));
+    return { ...(isText && { isText: true }), ...(awaits && { isAwaited: true }) };
+  };
+  const content = reply.content.map((part) => (part.type === 'tool-call' ? { ...part, ...marksOf(part) } : part));
+  return { ...reply, content };
 }
 
 /**

@@ -57,6 +57,8 @@ export type CatalogTool = {
   handsTo?: string;
   /** The input is a text; the conversation, policies and events hold it as `{ text }`. */
   takesText?: boolean;
+  /** Its provider may give the result in a later reply. */
+  isDeferred?: true;
   /** Builds the item that the result must be, from a text (see `asItem`). */
   resultItem?: (text: string, failed: boolean) => Json;
   /** Why this session refuses every call to the tool, regardless of the input. */

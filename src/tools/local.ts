@@ -111,6 +111,7 @@ export function localTool(name: string, given: LocalTool): CatalogTool {
   return {
     ...(checkContext !== undefined && { checkContext }),
     takesText,
+    ...(definition.type === 'provider' && definition.supportsDeferredResults === true && { isDeferred: true }),
     ...(resultItem !== undefined && { resultItem }),
     ...ownTimeout(name, definition),
     ...(isIdempotent === true && { afterCrash: 'repeat' }),
@@ -197,8 +198,8 @@ function approvalNeeded(
 ): boolean | Promise<boolean> {
   if (typeof definition.needsApproval !== 'function') return definition.needsApproval === true;
   const needed: unknown = definition.needsApproval(input, options);
-  // Only false or undefined lets a call skip approval.
-  const asked = (value: unknown) => value !== false && value !== undefined;
+  // Only false lets a call skip approval: a function that says nothing has forgotten to.
+  const asked = (value: unknown) => value !== false;
   return needed instanceof Object && 'then' in needed ? Promise.resolve(needed).then(asked) : asked(needed);
 }
 

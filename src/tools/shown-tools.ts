@@ -127,6 +127,11 @@ export class ShownTools {
     return this.tools.get(name)?.takesText === true;
   }
 
+  /** Whether a tool's provider may give its result in a later reply. */
+  isDeferred(name: string): boolean {
+    return this.tools.get(name)?.isDeferred === true;
+  }
+
   get(name: string): CatalogTool | undefined {
     return this.tools.get(name);
   }

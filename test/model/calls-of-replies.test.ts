@@ -55,7 +55,7 @@ describe('C-1: the calls of a reply', () => {
     expect(facts).toMatchObject([
       { callId: 'good', name: 'look', tool: 'provider', provided: 'success', wholeInput: true },
       { callId: 'bad', name: 'look', tool: 'provider', provided: 'failure', wholeInput: true },
-      { callId: 'none', name: 'look', tool: 'provider', provided: 'missing', wholeInput: true },
+      { callId: 'none', name: 'look', tool: 'provider', provided: null, wholeInput: true },
     ]);
   });
 

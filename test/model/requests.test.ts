@@ -27,6 +27,7 @@ describe('B-2: one request, and what comes of it', () => {
         offered: own,
         inspect: async () => null as never,
         takesText: () => false,
+        isDeferred: () => false,
         inside: () => [],
         together: (all) => all,
       },

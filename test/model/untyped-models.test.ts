@@ -41,7 +41,7 @@ describe('models that violate their types', () => {
     ['a call without a name', call(undefined as never), 'unknown_tool'],
     ['a call without an id', call('echo', { toolCallId: undefined, input: '[]' }), 'malformed_tool_call'],
     ['an input that is an object', call('strict', { input: { q: 1 } }), 'invalid_tool_input'],
-    ['an object as input for a provider tool', call('web', { input: { q: 1 }, providerExecuted: true }), null],
+    ['an object as input for a provider tool', call('web', { input: { q: 1 }, providerExecuted: true }), 'interrupted'],
   ])('C-1: %s is answered', async (_, odd, slug) => {
     const strict = tool({ inputSchema: z.object({ p: z.string() }), execute: echo });
     const model = modelOf([odd, finish], [reported('done'), finish]);

@@ -187,7 +187,7 @@ describe('C-6: the conversation as a fold', () => {
   });
 
   it('a call that the provider executes has its answer in the message, also when it comes later', () => {
-    const own = call('p', { providerExecuted: true });
+    const own = call('p', { providerExecuted: true, isAwaited: true });
     const result: ReplyPart = { type: 'tool-result', callId: 'p', name: 'look', result: 5, isError: false };
     const at = (conversation: Conversation, index: number) => conversation.messages[index] as AssistantMessage;
     const conversation = having(

@@ -253,9 +253,9 @@ describe('slices and records', () => {
     const { result } = await run({ agent: defineAgent({ name: 'a', models: [model] }) });
     expect(result.counters.toolCalls).toMatchObject({
       requested: 3,
-      executed: 2,
-      succeeded: 2,
-      rejected: {},
+      executed: 1,
+      succeeded: 1,
+      rejected: { interrupted: 1 },
     });
     expect(JSON.stringify(result.conversation)).toContain('"hits":3');
     expect(JSON.stringify(result.conversation)).not.toContain('lost');

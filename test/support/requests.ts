@@ -71,6 +71,7 @@ export async function requested(
       offered: () => [],
       inspect: async ({ callId, name, input }) => ({ callId, name, tool: 'real', input }) as never,
       takesText: (name) => name === 'patch',
+      isDeferred: (name) => name === 'later',
       inside: () => [],
       together: (calls) => calls,
     },

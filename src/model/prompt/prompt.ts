@@ -105,7 +105,7 @@ export class PromptBuilder {
    */
   private closed({ prompt, awaited }: Built, isFollowed: boolean): LanguageModelV4Prompt {
     if (awaited.size === 0) return prompt.slice();
-    const last = isFollowed ? prompt.length : prompt.findLastIndex(({ role }) => role !== 'tool');
+    const last = isFollowed ? prompt.length : prompt.findLastIndex(({ role }) => role === 'user');
     return prompt.flatMap((message, index) => {
       const open = index < last ? awaited.get(index) : undefined;
       if (open === undefined || message.role !== 'assistant') return message;

@@ -23,7 +23,8 @@ export async function inspected(
   const facts = await inSlices(sent, (call, position): CallFacts | Promise<CallFacts> => {
     if (call.providerExecuted) {
       const result = results.get(call.callId);
-      return providedFacts(call, result === undefined ? 'missing' : result.isError ? 'failure' : 'success');
+      if (result === undefined) return providedFacts(call, call.isAwaited === true ? 'missing' : null);
+      return providedFacts(call, result.isError ? 'failure' : 'success');
     }
     return position < mostInspected ? catalog.inspect(call, null, signal) : uninspected(call);
   });

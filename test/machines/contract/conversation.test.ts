@@ -160,6 +160,7 @@ describe('C-2 C-6 P-4: the messages built from replies', () => {
       said('Hi'),
     ]),
     'without its result': reply([called({ providerExecuted: true }), said('Hi')]),
+    'with a result to come': reply([called({ providerExecuted: true, isAwaited: true }), said('Hi')]),
     'broken off, without a call': reply([said('Hi')], broken),
     'broken off, with a call': reply([thought('hm', false), said('Hi', false), said('Whole'), called()], broken),
     'broken off by an error, with a call': reply([said('Hi', false), called()], { errors: ['no'] }),
