@@ -92,6 +92,7 @@ export { type McpPool, mcpPool } from './tools/mcp/pool.ts';
 export {
   allow,
   deny,
+  noRepeats,
   type PastCall,
   type PolicyCall,
   type PolicyVerdict,

@@ -1,9 +1,16 @@
-import type { CallFacts, Fact, JsonObject, Slug } from '../../machines/index.ts';
+import type { CallFacts, Fact, JsonObject, Slug, ToolOutput } from '../../machines/index.ts';
 import type { Conversation } from './conversation.ts';
 import type { Fold } from './events.ts';
 
 /** An answered call, for policies to consult. `input` is as the model sent it, before validation. */
-export type AnsweredCall = { callId: string; name: string; input: JsonObject; executed: boolean; slug: Slug | null };
+export type AnsweredCall = {
+  callId: string;
+  name: string;
+  input: JsonObject;
+  executed: boolean;
+  slug: Slug | null;
+  output: ToolOutput;
+};
 
 /** A session's valid, answered calls, in order. */
 export class PastCalls implements Fold {
@@ -18,11 +25,11 @@ export class PastCalls implements Fold {
   fact(fact: Fact): void {
     if (fact.type === 'attempt.replied') this.calls = fact.calls;
     if (fact.type !== 'tool.answered') return;
-    const { index, callId, name, executed, slug } = fact;
+    const { index, callId, name, executed, slug, output } = fact;
     const call = this.calls[index];
     if (call?.tool !== 'real' || call.input !== 'valid') return;
     // These were refused before their input was checked.
     if (call.refusal?.slug === 'depth_exceeded' || call.refusal?.slug === 'tool_limit') return;
-    this.all.push({ callId, name, input: this.conversation.inputOf(index), executed, slug });
+    this.all.push({ callId, name, input: this.conversation.inputOf(index), executed, slug, output });
   }
 }

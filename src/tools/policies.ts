@@ -1,10 +1,11 @@
 import isDeepEqual from 'fast-deep-equal';
 import { z } from 'zod';
-import type { CallFacts, Slug } from '../../machines/index.ts';
+import type { CallFacts, Slug, ToolOutput } from '../../machines/index.ts';
 import type { Clock } from '../host/clock.ts';
 import { inTime, type TaskLimits } from '../host/deadline.ts';
 import { check } from '../input/check.ts';
 import { expected, messageOf } from '../input/errors.ts';
+import { count } from '../input/shapes.ts';
 import type { AnsweredCall } from '../observe/past-calls.ts';
 import { lazily } from '../platform/lazily.ts';
 import type { Validation } from '../schema/schema.ts';
@@ -12,8 +13,8 @@ import type { Validation } from '../schema/schema.ts';
 /** A call for a policy to judge. Its input is a copy of the tool's input, validated and with defaults filled in. */
 export type PolicyCall = { callId: string; name: string; input: Record<string, unknown> };
 
-/** An answered call of the session; `slug` is the reason why it failed, or null. */
-export type PastCall = PolicyCall & { executed: boolean; slug: Slug | null };
+/** An answered call of the session, with what the model read of it; `slug` is the reason why it failed, or null. */
+export type PastCall = PolicyCall & { executed: boolean; slug: Slug | null; output: ToolOutput };
 
 export type PolicyVerdict = { allow: true } | { allow: false; reason: string };
 
@@ -53,6 +54,13 @@ const readBeforeWriteSchema = lazily(() =>
   }),
 );
 
+const noRepeatsSchema = lazily(() =>
+  z.strictObject({
+    after: count.default(3),
+    except: z.array(toolName, { error: 'an array of tool names' }).default([]),
+  }),
+);
+
 /**
  * Returns a policy that allows `tool` only after each tool in `after` has succeeded in the session. Throws
  * `invalid_options`.
@@ -80,6 +88,44 @@ export function readBeforeWrite(options: { read?: string; write?: string; field?
     const seen = input[field] !== undefined && history.some((past) => isRead(past) && isSame(past));
     return seen ? allow : deny(`Before ${write}, call ${read} with the same ${field}.`);
   };
+}
+
+/** The most calls that are taken for one circle. */
+const longestCircle = 4;
+
+/**
+ * Returns a policy that ends circles: once a call, or up to four calls in turn, had the same inputs and the same answers
+ * `after` times in a row, the next of them is denied. Calls to the tools of `except` never are, such as one that waits for
+ * something by asking again. Defaults: 3, none. Throws `invalid_options`.
+ */
+export function noRepeats(options: { after?: number; except?: readonly string[] } = {}): ToolPolicy {
+  const { after, except } = check(noRepeatsSchema(), options, '', 'invalid_options', 'options');
+  return (call, history) => {
+    if (except.includes(call.name)) return allow;
+    const ran = history.filter(({ executed, name }) => executed && !except.includes(name));
+    for (let length = 1; length <= longestCircle; length += 1) {
+      if (!isNext(call, ran.at(-length)) || !isCircle(ran.slice(-length * after), length, after)) continue;
+      return deny(`You have had this answer ${after} times. Do something else, or report what you have.`);
+    }
+    return allow;
+  };
+}
+
+function isNext(call: PolicyCall, past: PastCall | undefined): boolean {
+  return past !== undefined && isSame(call, past);
+}
+
+/** Whether these calls are `length` calls, `times` times, each time with the same answers. */
+function isCircle(calls: readonly PastCall[], length: number, times: number): boolean {
+  if (calls.length < length * times) return false;
+  return calls.every((call, index) => {
+    const first = calls[index % length];
+    return first !== undefined && isSame(call, first) && isDeepEqual(call.output, first.output);
+  });
+}
+
+function isSame(one: PolicyCall, other: PolicyCall): boolean {
+  return one.name === other.name && isDeepEqual(one.input, other.input);
 }
 
 /** Validates an earlier call's input again, since facts store it as the model sent it. */

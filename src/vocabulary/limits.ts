@@ -9,8 +9,8 @@ const replyBytes = 'an integer of at least 1024';
 export const limitsSchema = z.strictObject({
   /** Turns per session; default: 10. */
   maxTurns: count.default(10),
-  /** Attempts per turn, including the first; default: 3. */
-  maxRetries: count.default(3),
+  /** Attempts per turn, including the first; default: 5. */
+  maxRetries: count.default(5),
   /** Calls to real tools per reply; default: 20. */
   maxToolCallsPerTurn: count.default(20),
   /** Tools that run concurrently; default: 8. */

@@ -92,7 +92,7 @@ describe('pawl run', () => {
       '│  │  The quick brown fox jumps over the lazy dog, and\n',
       '│  │  then it does so again and again and again.\n',
       '\n- The quick brown fox jumps over the lazy dog, and then it\n  does so again and again and again.\n',
-      '2 of at most 30 requests · 1 tool call run · 20 tokens in,\n10 out',
+      '2 of at most 50 requests · 1 tool call run · 20 tokens in,\n10 out',
     ])
       expect(plain).toContain(part);
   });

@@ -50,7 +50,7 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
     expect([result.status, result.counters.toolCalls.executed]).toEqual(['succeeded', 1]);
     await page.locator('.status.done').waitFor();
     expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
-    expect(await page.locator('.gaugetext').innerText()).toBe('requests 2 of 30');
+    expect(await page.locator('.gaugetext').innerText()).toBe('requests 2 of 50');
     await page.getByRole('link', { name: 'All sessions' }).click();
     const field = page.getByLabel('Search the sessions');
     await field.fill('tool:send status:succeeded "sent to ada"');

@@ -58,7 +58,7 @@ describe.runIf(hasBrowser)('a session in one file', () => {
     const list = await page.locator('.list').innerText();
     for (const told of ['turn 3', 'empty_response', 'unknown_tool', 'text_only', 'report accepted', 'succeeded'])
       expect(list).toContain(told);
-    expect(await page.locator('.gaugetext').innerText()).toBe('requests 5 of 30');
+    expect(await page.locator('.gaugetext').innerText()).toBe('requests 5 of 50');
     expect(await page.locator('.box.failed').count()).toBe(2);
     expect(await page.locator('.status').innerText()).toContain('succeeded');
     expect(await page.title()).toBe('shown · Pawl');
@@ -100,7 +100,7 @@ describe.runIf(hasBrowser)('a session in one file', () => {
     expect(await page.locator('.lit').count()).toBeGreaterThan(0);
     await press(page, '6');
     await page.waitForSelector('#pane .json');
-    expect(await pane.innerText()).toContain('"maxRetries": 3');
+    expect(await pane.innerText()).toContain('"maxRetries": 5');
     await press(page, '7');
     expect(await pane.innerText()).toContain('toolCalls.answered');
     await press(page, '?');
@@ -194,7 +194,7 @@ describe.runIf(hasBrowser)('a session in one file', () => {
     });
     expect(steps.length).toBeGreaterThan(40);
     for (const [index, { when, gauge, counted, arrows, taken, lit }] of steps.entries()) {
-      expect([when, gauge]).toEqual([`step ${index + 1} of ${steps.length}`, `requests ${counted} of 30`]);
+      expect([when, gauge]).toEqual([`step ${index + 1} of ${steps.length}`, `requests ${counted} of 50`]);
       expect([index, taken, lit]).toEqual([index, arrows, true]);
     }
   });
@@ -240,7 +240,7 @@ describe.runIf(hasBrowser)('a session in one file', () => {
       await press(page, key);
       expect(await page.locator('*').count()).toBeLessThan(1_500);
     }
-    expect(await page.locator('.gaugetext').innerText()).toMatch(/^requests 3\d{2} of 900$/);
+    expect(await page.locator('.gaugetext').innerText()).toMatch(/^requests 3\d{2} of 1500$/);
     expect(misdeeds).toEqual([]);
   });
 

@@ -47,7 +47,7 @@ describe('D-6: what cannot go on is refused, and stays as it was', () => {
       'name: was "working", is "other"',
       'models: was ["rehearsal:script"]',
       'limits.maxTurns: was 10, is 3',
-      'limits.maxRetries: was 3, is 2',
+      'limits.maxRetries: was 5, is 2',
       'finish: was "report", is "text"',
       'the tool work is missing',
     ]) {

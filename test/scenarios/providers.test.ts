@@ -54,14 +54,14 @@ describe.each(['openai', 'anthropic'] as const)('provider faults on the %s wire'
     'B-2 B-3 P-1: a persistent %s exhausts the retries with one request per attempt',
     async (_name, response, slug) => {
       const { result, requests } = await runOverWire({ wire, script: [response], definition: { tools: { search } } });
-      expect(requests).toHaveLength(3);
+      expect(requests).toHaveLength(5);
       expect(result.slugs[0]).toBe('retries_exhausted');
       expect(result.slugs).toContain(slug);
       expect(result.counters).toMatchObject({
         turns: 1,
-        attempts: 3,
-        failedAttempts: 3,
-        waits: 2,
+        attempts: 5,
+        failedAttempts: 5,
+        waits: 4,
         toolCalls: { executed: 0 },
       });
     },

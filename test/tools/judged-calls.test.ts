@@ -18,6 +18,7 @@ const past = (name: string, input: Record<string, unknown> = {}, more: Partial<P
   input,
   executed: true,
   slug: null,
+  output: { type: 'text', value: '' },
   ...more,
 });
 
