@@ -10,7 +10,7 @@ const agent = defineAgent({
   models: [model({ text: 'Hello.' }, { text: 'Hello.' })],
   finish: 'text',
 });
-const [chat, openai] = [chatHandler(agent), openaiHandler([agent])];
+const [chat, openai] = [chatHandler(agent, { path: '/chat' }), openaiHandler([agent])];
 const app = new Hono()
   .all('/chat/*', (c) => chat(c.req.raw))
   .all('/chat', (c) => chat(c.req.raw))

@@ -39,15 +39,33 @@ export async function givenBy(
   agent: Agent,
   { context, metadata, logger }: GivenOptions,
 ): Promise<Given> {
+  return guarded(
+    async () => {
+      const given = { context: await context?.(request), metadata: await metadata?.(request) };
+      checkContext(agent, given.context);
+      check(givenSchema, given, '', 'invalid_options');
+      return given;
+    },
+    agent,
+    logger,
+  );
+}
+
+/**
+ * Runs an application's own code on a request. Throws the `Response` with which it refuses the caller, or `ServerFault` for
+ * anything else that it throws.
+ */
+export async function guarded<T>(
+  task: () => T | Promise<T>,
+  agent: Agent,
+  logger: LoggerOption | undefined,
+): Promise<T> {
   try {
-    const given = { context: await context?.(request), metadata: await metadata?.(request) };
-    checkContext(agent, given.context);
-    check(givenSchema, given, '', 'invalid_options');
-    return given;
+    return await task();
   } catch (error) {
     if (isResponse(error)) throw error;
     const line = { event: 'context.threw', error: redact(stackOf(error), secretsOf(agent.definition)) };
-    loggerOf(logger).error(line, 'context() or metadata() failed');
+    loggerOf(logger).error(line, 'context(), metadata() or authorize() failed');
     throw new ServerFault('The server could not accept the request.', { cause: error });
   }
 }

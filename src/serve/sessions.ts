@@ -18,6 +18,10 @@ export type ServedSessions = Pick<
 /** As many sessions run as may run at once. */
 export class TooManySessions extends Error {
   override readonly name = 'TooManySessions';
+
+  constructor(maxSessions: number) {
+    super(`the server already runs ${maxSessions} sessions, its limit (maxSessions); try again later`);
+  }
 }
 
 /** The sessions that a server runs, for all clients together. */
@@ -37,9 +41,7 @@ export class ServerSessions {
   ): Promise<SessionResult> {
     const { maxSessions = defaultMaxSessions, onEvent, ...options } = this.options;
     if (this.running.size >= maxSessions) {
-      throw new TooManySessions(
-        `the server already runs ${maxSessions} sessions, its limit (maxSessions); try again later`,
-      );
+      throw new TooManySessions(maxSessions);
     }
     let started: Session | null = null;
     const session = startSession(agent, {

@@ -1,7 +1,9 @@
 /** `pawl/ui`: sessions on a page, as the AI SDK's UI message streams and as plain server-sent events. */
 import '../platform/supported.ts';
 
-export { type ChatOptions, chatHandler } from './chat-handler.ts';
+export { chatHandler } from './chat/chat-handler.ts';
+export type { ChatAction, ChatOptions } from './chat/chat-options.ts';
+export { fromUIMessages, readUIRequest, type UIAnswer, type UIDecision, type UIRequest } from './chat/ui-request.ts';
 export { lastEventId, toEventStreamResponse } from './event-stream-response.ts';
 export { followSession } from './follow-session.ts';
 export { partialReport } from './partial-report.ts';
@@ -12,4 +14,3 @@ export {
   toUIMessageStreamResponse,
   type UIStreamOptions,
 } from './ui-message-stream.ts';
-export { fromUIMessages, readUIRequest, type UIAnswer, type UIDecision, type UIRequest } from './ui-request.ts';

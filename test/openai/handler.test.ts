@@ -200,7 +200,7 @@ describe('the sessions of a handler', () => {
       'context_failed',
     ]);
     const fields = { event: 'context.threw', error: expect.stringContaining('no database') };
-    expect(lines).toEqual([[fields, 'context() or metadata() failed']]);
+    expect(lines).toEqual([[fields, 'context(), metadata() or authorize() failed']]);
   });
 
   it('beyond the most that may run are refused for now', async () => {

@@ -143,9 +143,12 @@ describe('what an MCP client sees of an agent', () => {
 
   it('an error while too many sessions run, and another if one cannot run', async () => {
     const full = await connected(() => {
-      throw new TooManySessions('the server is full');
+      throw new TooManySessions(3);
     });
-    await expect(full.call()).rejects.toMatchObject({ code: -32_603, message: expect.stringContaining('is full') });
+    await expect(full.call()).rejects.toMatchObject({
+      code: -32_603,
+      message: expect.stringContaining('already runs 3 sessions'),
+    });
     const broken = await connected(() => Promise.reject(Object.assign(new Error('Broken.'), { code: -32_050 })));
     await expect(broken.call()).rejects.toMatchObject({ code: -32_050 });
   });

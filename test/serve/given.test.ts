@@ -36,7 +36,12 @@ describe('what an application gives', () => {
       cause: expect.any(Error),
     });
     expect(lines).toMatchObject([
-      { level: 50, event: 'context.threw', error: expect.stringMatching(why), msg: 'context() or metadata() failed' },
+      {
+        level: 50,
+        event: 'context.threw',
+        error: expect.stringMatching(why),
+        msg: 'context(), metadata() or authorize() failed',
+      },
     ]);
     expect(answerFor(refused, logger, [agent])).toEqual({
       status: 500,

@@ -1,6 +1,7 @@
 import { type AgentDefinition, defineAgent } from '../../src/index.ts';
 import { type RehearsalScript, rehearsalModel } from '../../src/testing/index.ts';
-import { type ChatOptions, chatHandler } from '../../src/ui/chat-handler.ts';
+import { chatHandler } from '../../src/ui/chat/chat-handler.ts';
+import type { ChatOptions } from '../../src/ui/chat/chat-options.ts';
 import { guarded } from './tools.ts';
 
 export const agentOf = (replies: RehearsalScript, over: Partial<AgentDefinition> = {}) =>

@@ -27,7 +27,7 @@ export function chatOf(agent: Agent, journal?: Journal) {
   });
   const ask = (method: string, path: string, body?: unknown) =>
     handle(
-      new Request(`http://localhost/chat${path}`, {
+      new Request(`http://localhost/api/chat${path}`, {
         method,
         ...(body !== undefined && { body: JSON.stringify(body) }),
       }),

@@ -201,7 +201,7 @@ describe('C-1, S-6: the handler of chats', () => {
       const handle = chatHandler(agent, { logger, onEvent, ...hooks });
       const ask = (user: string, method: string, path: string, messages?: unknown[]) =>
         handle(
-          new Request(`http://localhost/chat${path}`, {
+          new Request(`http://localhost/api/chat${path}`, {
             method,
             headers: { 'x-user': user },
             ...(messages !== undefined && { body: JSON.stringify({ id: 'c', messages }) }),

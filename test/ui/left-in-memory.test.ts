@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { sqliteJournal } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
-import { chatHandler } from '../../src/ui/chat-handler.ts';
+import { chatHandler } from '../../src/ui/chat/chat-handler.ts';
 import { agentOf, post } from '../support/chat-requests.ts';
 import { expectForgotten } from '../support/in-memory.ts';
 import { report } from '../support/session.ts';

@@ -1,7 +1,7 @@
 import type { UIMessage } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { PawlError } from '../../src/input/errors.ts';
-import * as request from '../../src/ui/ui-request.ts';
+import * as request from '../../src/ui/chat/ui-request.ts';
 
 const said = (text: string) => ({ id: 'u1', role: 'user', parts: [{ type: 'text', text }] });
 const answered = (...parts: object[]) => ({ id: 's1', role: 'assistant', metadata: { seq: 9 }, parts });
@@ -76,12 +76,18 @@ describe('what useChat sends', () => {
     ['that waits for its input', part('input-streaming')],
     ['that waits for its output', part('input-available')],
     ['that waits for a decision', part('approval-requested', { approval: { id: 's1/c1' } })],
-    ['of another library', part('approval-responded', { approval: { id: 'x', approved: true } })],
     ['that the provider ran', part('output-available', { providerExecuted: true, output: 1 })],
     ['that is not a call', { type: 'text', text: 'So.' }],
   ])('a call %s decides nothing', async (_, given) => {
     const messages = [said('Go.'), answered(given)];
     expect((await request.readUIRequest({ id: 'chat', messages })).decided).toBeNull();
+  });
+
+  it('an approval id that no session gave is refused, since a new session would abort the one that waits', async () => {
+    const foreign = part('approval-responded', { approval: { id: 'x', approved: true } });
+    await expect(
+      request.readUIRequest({ id: 'chat', messages: [said('Hi.'), answered(foreign)] }),
+    ).rejects.toMatchObject({ code: 'session_unknown', message: 'No session gave the approval id "x".' });
   });
 
   it('what an earlier message held decides nothing', async () => {

@@ -154,7 +154,7 @@ export const logLines: readonly LogLine[] = [
     example: {
       event: 'context.threw',
       error: 'TypeError: user is undefined\n    at context (…)',
-      msg: 'context() or metadata() failed',
+      msg: 'context(), metadata() or authorize() failed',
     },
   },
   {

@@ -1,12 +1,12 @@
 import { convertToModelMessages, getToolName, isToolUIPart, type ToolModelMessage, type UIMessage } from 'ai';
 import { z } from 'zod';
-import type { ToolOutput } from '../../machines/index.ts';
-import { check } from '../input/check.ts';
-import { PawlError, reasonOf } from '../input/errors.ts';
-import { flag, nonBlank, text } from '../input/shapes.ts';
-import type { InputMessage } from '../model/messages.ts';
-import { type CallReference, callOfApproval, callOfPart, isInnerPart, waitingOutput } from './call-reference.ts';
-import { outputIn } from './model-output.ts';
+import type { ToolOutput } from '../../../machines/index.ts';
+import { check } from '../../input/check.ts';
+import { PawlError, reasonOf, shown } from '../../input/errors.ts';
+import { flag, nonBlank, text } from '../../input/shapes.ts';
+import type { InputMessage } from '../../model/messages.ts';
+import { type CallReference, callOfApproval, callOfPart, isInnerPart, waitingOutput } from '../call-reference.ts';
+import { outputIn } from '../model-output.ts';
 
 /** What a person decided on a page. */
 export type UIDecision = CallReference & { approved: boolean; reason?: string };
@@ -57,7 +57,7 @@ const approvalSchema = z.looseObject({ id: text, approved: flag, reason: text.op
 
 /**
  * Reads the body that `useChat` posts: a new message of the user, or a person's decisions. Rejects with
- * `invalid_messages`, naming the field.
+ * `invalid_messages`, naming the field, and with `session_unknown` for an approval id that no session gave.
  */
 export async function readUIRequest(body: unknown): Promise<UIRequest> {
   const { id, messages } = check(bodySchema, body, 'body', 'invalid_messages');
@@ -192,6 +192,8 @@ function decisionsIn(message: UIMessage): UIDecision[] {
       'invalid_messages',
     );
     const call = callOfApproval(id);
-    return call === null ? [] : [{ ...call, approved, ...(reason !== undefined && { reason }) }];
+    // A new session in its place would abort the one that waits.
+    if (call === null) throw new PawlError('session_unknown', `No session gave the approval id ${shown(id)}.`);
+    return [{ ...call, approved, ...(reason !== undefined && { reason }) }];
   });
 }

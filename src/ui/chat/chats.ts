@@ -1,118 +1,27 @@
 import { z } from 'zod';
-import { checkContext } from '../agent/context.ts';
-import { type Agent, isAgent } from '../agent/definition.ts';
-import { secretsOf } from '../agent/secrets.ts';
-import { check } from '../input/check.ts';
-import { expected, PawlError } from '../input/errors.ts';
-import { aFunction } from '../input/shapes.ts';
-import { aJournal } from '../journal/given.ts';
-import type { JournaledSession } from '../journal/journal.ts';
-import { oneAtATimePerKey } from '../platform/promises.ts';
-import { randomId } from '../platform/random-id.ts';
-import { answerFor, type Given, givenBy, isResponse, requestCopy } from '../serve/given.ts';
-import { jsonBody, UnusableBody } from '../serve/json-body.ts';
-import { commonOptions } from '../session/common-options.ts';
-import { sessionInput } from '../session/input.ts';
-import type { SessionOptions } from '../session/options.ts';
-import { abortSession, answerSession, approveSession } from '../session/recovery/messages.ts';
-import { resumeSession } from '../session/recovery/resume-session.ts';
-import type { Session } from '../session/session.ts';
-import { startSession } from '../session/start-session.ts';
-import type { Metadata } from '../vocabulary/metadata.ts';
-import type { CallReference } from './call-reference.ts';
-import { followSession } from './follow-session.ts';
-import { type Followed, toUIMessageStreamResponse } from './ui-message-stream.ts';
-import { readUIRequest, type UIRequest } from './ui-request.ts';
-
-/** The options of every session of a chat, as for `startSession`. */
-export type ChatOptions<Context = unknown> = Pick<
-  SessionOptions,
-  'journal' | 'logger' | 'onEvent' | 'telemetry' | 'budget'
-> & { metadata?: MetadataOf } & (unknown extends Context
-    ? { context?: ContextOf<Context> }
-    : { context: ContextOf<Context> });
-
-/** Returns the `metadata` of a session from the request that starts it; it may read the request's body, which `request.clone()` lets it do twice. */
-type MetadataOf = (request: Request) => Metadata | Promise<Metadata>;
-
-/**
- * Returns the `context` of the session that a request starts or resumes. Both are called for every request of a chat, so
- * that they can refuse a caller: what they throw, if it is a `Response`, is the answer. If they throw anything else, or
- * return what does not fit, the answer is 500, and the log holds the reason.
- */
-type ContextOf<Context> = (request: Request) => Context | Promise<Context>;
-
-const optionsSchema = z.strictObject({
-  journal: aJournal.optional(),
-  logger: commonOptions.logger,
-  onEvent: commonOptions.onEvent,
-  telemetry: commonOptions.telemetry,
-  budget: z.unknown().optional(),
-  context: aFunction.optional(),
-  metadata: aFunction.optional(),
-} satisfies Record<keyof ChatOptions, z.ZodType>);
+import type { Agent } from '../../agent/definition.ts';
+import { secretsOf } from '../../agent/secrets.ts';
+import { check } from '../../input/check.ts';
+import { PawlError } from '../../input/errors.ts';
+import type { JournaledSession } from '../../journal/journal.ts';
+import { oneAtATimePerKey } from '../../platform/promises.ts';
+import { randomId } from '../../platform/random-id.ts';
+import { type Given, givenBy, guarded } from '../../serve/given.ts';
+import { defaultMaxSessions, TooManySessions } from '../../serve/sessions.ts';
+import type { SessionOptions } from '../../session/options.ts';
+import { abortSession, answerSession, approveSession } from '../../session/recovery/messages.ts';
+import { resumeSession } from '../../session/recovery/resume-session.ts';
+import type { Session } from '../../session/session.ts';
+import { startSession } from '../../session/start-session.ts';
+import type { CallReference } from '../call-reference.ts';
+import { followSession } from '../follow-session.ts';
+import { type Followed, toUIMessageStreamResponse } from '../ui-message-stream.ts';
+import type { ChatAction, ChatOptions } from './chat-options.ts';
+import type { UIRequest } from './ui-request.ts';
 
 const chatIdSchema = z.string().regex(/^[\w-]{1,128}$/, { error: '1 to 128 letters, digits, _ or -' });
 
-/**
- * Returns a handler for `useChat`, for any server that speaks `Request` and `Response`, at any path:
- *
- * - `POST PATH`: a new message starts a session; a person's decisions reach the session that waits for them, also one
- *   that another process runs, through the `journal`.
- * - `GET PATH/CHAT/stream`: a reloaded page joins the running session of its chat; 204 if no session is running.
- * - `DELETE PATH/CHAT`: aborts the session of the chat.
- *
- * A page that goes away leaves its session running. The handler checks no caller: whoever may use a chat's id may use
- * the chat, unless `context` or `metadata` throws a `Response`, which is the answer then. Bad input is answered with 400
- * and a sentence, a body of more than 32 MiB with 413, a session that another agent or release began with 409, and a
- * journal that is away with 503. Throws `invalid_options` and `invalid_budget`.
- */
-export function chatHandler<Report, Context>(
-  agent: Agent<Report, Context>,
-  ...[options]: unknown extends Context ? [options?: ChatOptions<Context>] : [options: ChatOptions<Context>]
-): (request: Request) => Promise<Response> {
-  if (!isAgent(agent)) throw new PawlError('invalid_options', expected('agent', agent, 'an agent made by defineAgent'));
-  check(optionsSchema, options ?? {}, 'options', 'invalid_options');
-  sessionInput(agent, options?.budget ?? {}, 0);
-  if (options?.context === undefined) checkContext(agent, undefined);
-  const chats = new Chats(agent, (options ?? {}) as ChatOptions);
-  return async (request) => {
-    try {
-      return await answer(chats, request);
-    } catch (error) {
-      // `context` and `metadata` may refuse a caller with an answer of their own.
-      if (isResponse(error)) return error;
-      if (error instanceof UnusableBody) return Response.json({ error: error.message }, { status: error.status });
-      const { status, message } = answerFor(error, options?.logger, [agent]);
-      return Response.json({ error: message }, { status });
-    }
-  };
-}
-
-async function answer(chats: Chats, request: Request): Promise<Response> {
-  const path = new URL(request.url).pathname.split('/');
-  while (path.at(-1) === '') path.pop();
-  switch (request.method) {
-    case 'POST': {
-      const own = requestCopy(request, chats.options);
-      const [body, given] = await jsonBody(own, [request], () => chats.given(request));
-      return chats.post(await readUIRequest(body), given);
-    }
-    case 'GET':
-      if (path.at(-1) !== 'stream') return new Response(null, { status: 404 });
-      return chats.join(chatIdOf(path.at(-2)), await chats.given(request));
-    case 'DELETE': {
-      const chatId = chatIdOf(path.at(-1));
-      await chats.given(request);
-      await chats.abort(chatId);
-      return new Response(null, { status: 204 });
-    }
-    default:
-      return new Response(null, { status: 405, headers: { allow: 'GET, POST, DELETE' } });
-  }
-}
-
-function chatIdOf(text: unknown): string {
+export function chatIdOf(text: unknown): string {
   return check(chatIdSchema, text, 'id', 'invalid_messages');
 }
 
@@ -120,12 +29,13 @@ function chatIdOf(text: unknown): string {
 const mostEnded = 100;
 
 /** The chats of an agent: each has at most one session that has not ended. */
-class Chats {
+export class Chats {
   private readonly agent: Agent;
   readonly options: ChatOptions;
   /** The last session of each chat, in the order in which they began. */
   private readonly sessions = new Map<string, Session>();
   private readonly ended = new Set<Session>();
+  private readonly running = new Set<Session>();
   /** The calls that were decided, by the id of their session: its events may not say so yet. */
   private readonly decided = new Map<string, CallReference[]>();
   /** The requests of each chat are answered one after the other. */
@@ -134,6 +44,21 @@ class Chats {
   constructor(agent: Agent, options: ChatOptions) {
     this.agent = agent;
     this.options = options;
+  }
+
+  /** The segments of a request's path below that of the handler; null for a path elsewhere. */
+  pathOf(request: Request): string[] | null {
+    const segments = (path: string) => path.replace(/\/+$/, '').split('/');
+    const [own, asked] = [segments(this.options.path ?? '/api/chat'), segments(new URL(request.url).pathname)];
+    return own.every((segment, index) => asked[index] === segment) ? asked.slice(own.length) : null;
+  }
+
+  /** Throws the answer to a caller who may not do this. */
+  async authorize(asked: ChatAction): Promise<void> {
+    const { authorize } = this.options;
+    if (authorize === undefined) return;
+    const isAllowed: unknown = await guarded(() => authorize(asked), this.agent, this.options.logger);
+    if (isAllowed !== true) throw Response.json({ error: 'not permitted' }, { status: 403 });
   }
 
   /** What a request gives its session, unless it is refused. */
@@ -167,11 +92,15 @@ class Chats {
   }
 
   private async begin({ chatId, messages }: UIRequest, { context, metadata }: Given): Promise<Response> {
-    const { context: _, metadata: __, ...options } = this.options;
-    const [known, earlier] = [this.sessions.get(chatId), await this.unended(chatId)];
-    const sessionId = `${chatId}:${randomId()}`;
-    const own = { context, messages, sessionId, ...(metadata !== undefined && { metadata }) };
-    const session = startSession(this.agent, { ...options, ...own });
+    const { maxSessions = defaultMaxSessions } = this.options;
+    const known = this.sessions.get(chatId);
+    // The session that this one takes the place of is no other.
+    const isReplaced = known !== undefined && this.running.has(known);
+    if (this.running.size - (isReplaced ? 1 : 0) >= maxSessions) throw new TooManySessions(maxSessions);
+    const { session, earlier } = await this.started(chatId, {
+      ...{ context, messages },
+      ...(metadata !== undefined && { metadata }),
+    });
     this.keep(chatId, session);
     // What still waits for a decision will not get one any more.
     await this.end(known, earlier).catch((error) => {
@@ -180,6 +109,25 @@ class Chats {
       throw error;
     });
     return toUIMessageStreamResponse(session);
+  }
+
+  /**
+   * Starts a session under the next number of its chat. The id is unique in the journal, so that of two processes one
+   * begins it; the other takes the number after, and ends the first.
+   */
+  private async started(chatId: string, own: Pick<SessionOptions, 'context' | 'messages' | 'metadata'>) {
+    const { context: _, metadata: __, path: ___, authorize: ____, maxSessions: _____, ...options } = this.options;
+    const { journal } = options;
+    for (let tries = 1; ; tries += 1) {
+      const recorded = await this.recorded(chatId);
+      const earlier = recorded.filter(isUnended).map(({ sessionId }) => sessionId);
+      const last = Math.max(0, ...recorded.map(({ sessionId }) => chatNumber(sessionId)));
+      const sessionId = `${chatId}:${journal === undefined ? randomId() : last + 1}`;
+      const session = startSession(this.agent, { ...options, ...own, sessionId });
+      if (journal === undefined || tries === mostTries || (await isBegun(session))) return { session, earlier };
+      const isTaken = (await this.recorded(chatId)).some((one) => one.sessionId === sessionId);
+      if (!isTaken) return { session, earlier };
+    }
   }
 
   private async decide(chatId: string, decided: NonNullable<UIRequest['decided']>, given: Given) {
@@ -251,7 +199,9 @@ class Chats {
   private keep(chatId: string, session: Session): void {
     this.sessions.delete(chatId);
     this.sessions.set(chatId, session);
+    this.running.add(session);
     void session.result.then(({ status }) => {
+      this.running.delete(session);
       if (this.sessions.get(chatId) !== session) return;
       // From its journal, a suspended session continues, and one that has ended is read again.
       if (status === 'suspended' || this.options.journal !== undefined) this.sessions.delete(chatId);
@@ -279,6 +229,20 @@ class Chats {
     const rows = await this.options.journal?.list({ idPrefix: `${chatId}:`, agent: this.agent.name });
     return (rows ?? []).toSorted((one, other) => other.createdAt - one.createdAt);
   }
+}
+
+/** How many numbers a session of a chat is begun under before its failure is its answer. */
+const mostTries = 5;
+
+function chatNumber(sessionId: string): number {
+  const number = Number(sessionId.slice(sessionId.lastIndexOf(':') + 1));
+  return Number.isSafeInteger(number) ? number : 0;
+}
+
+/** Whether a session has begun in its journal: its first event is told then, and any other says why it has not. */
+async function isBegun(session: Session): Promise<boolean> {
+  for await (const event of session.events) return event.type === 'session.started';
+  return false;
 }
 
 function isUnended({ status }: JournaledSession): boolean {

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { aFunction, count } from '../../input/shapes.ts';
+import { aJournal } from '../../journal/given.ts';
+import { commonOptions } from '../../session/common-options.ts';
+import type { SessionOptions } from '../../session/options.ts';
+import type { Metadata } from '../../vocabulary/metadata.ts';
+
+/** The options of every session of a chat, as for `startSession`. */
+export type ChatOptions<Context = unknown> = Pick<
+  SessionOptions,
+  'journal' | 'logger' | 'onEvent' | 'telemetry' | 'budget'
+> & {
+  metadata?: MetadataOf;
+  /** Where the handler is mounted: chats are at `PATH/CHAT`. Default: /api/chat, as for `useChat`. */
+  path?: string;
+  /** Whether the caller may do this; any answer but true is 403, and a `Response` that it throws is the answer. */
+  authorize?: (asked: ChatAction) => boolean | Promise<boolean>;
+  /** Sessions at once, for all chats together; a request beyond them is answered with 503. Default: 16. */
+  maxSessions?: number;
+} & (unknown extends Context ? { context?: ContextOf<Context> } : { context: ContextOf<Context> });
+
+/** What a request asks of a chat; `sessionId` is the session that it decides in, else null. */
+export type ChatAction = {
+  request: Request;
+  chatId: string;
+  sessionId: string | null;
+  action: 'send' | 'decide' | 'join' | 'abort';
+};
+
+/** Returns the `metadata` of a session from the request that starts it; it may read the request's body, which `request.clone()` lets it do twice. */
+type MetadataOf = (request: Request) => Metadata | Promise<Metadata>;
+
+/**
+ * Returns the `context` of the session that a request starts or resumes. Both are called for every request of a chat, so
+ * that they can refuse a caller: what they throw, if it is a `Response`, is the answer. If they throw anything else, or
+ * return what does not fit, the answer is 500, and the log holds the reason.
+ */
+type ContextOf<Context> = (request: Request) => Context | Promise<Context>;
+
+const aPath = 'a path that begins with a slash';
+export const chatOptionsSchema = z.strictObject({
+  journal: aJournal.optional(),
+  logger: commonOptions.logger,
+  onEvent: commonOptions.onEvent,
+  telemetry: commonOptions.telemetry,
+  budget: z.unknown().optional(),
+  context: aFunction.optional(),
+  metadata: aFunction.optional(),
+  path: z
+    .string({ error: aPath })
+    .regex(/^\/[^?#]*$/, { error: aPath })
+    .optional(),
+  authorize: aFunction.optional(),
+  maxSessions: count.optional(),
+} satisfies Record<keyof ChatOptions, z.ZodType>);
