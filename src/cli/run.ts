@@ -3,6 +3,7 @@ import { defineAgent } from '../agent/define-agent.ts';
 import type { Agent, AgentDefinition } from '../agent/definition.ts';
 import { PawlError } from '../input/errors.ts';
 import { unavailableTargets } from '../model/targets.ts';
+import { shortestSecret } from '../secrets/spellings.ts';
 import { noRepeats } from '../tools/policies.ts';
 import { readingTools } from '../workspace/file-tools.ts';
 import { readAgentFile } from './agent-file.ts';
@@ -46,7 +47,9 @@ export async function agentOf(given: AgentDefinition, flags: Flags, file?: strin
   }
   // The model of --base-url is made here, so the definition does not hold its key.
   const { OPENAI_API_KEY: key } = process.env;
-  const secrets = [...(given.secrets ?? []), ...(flags.baseUrl !== undefined && key !== undefined ? [key] : [])];
+  // A local server needs none, and gets a placeholder.
+  const isKey = flags.baseUrl !== undefined && key !== undefined && key.length >= shortestSecret;
+  const secrets = [...(given.secrets ?? []), ...(isKey ? [key] : [])];
   // Nobody watches a command all the time.
   const toolPolicies = [...(given.toolPolicies ?? []), noRepeats()];
   const agent = named(file, () => defineAgent(withBound({ ...given, models, secrets, toolPolicies }, flags)));

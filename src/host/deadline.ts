@@ -1,8 +1,16 @@
 import { isPromiseLike } from '../platform/promises.ts';
 import type { Clock } from './clock.ts';
 
-/** A task's limits: `timeoutMs` (null: no time limit), and `signal`, which aborts it. */
-export type TaskLimits = { clock: Clock; timeoutMs: number | null; signal?: AbortSignal | undefined };
+/**
+ * A task's limits: `timeoutMs` (null: no time limit), and `signal`, which aborts it. When the time is up, `moreMs` says how
+ * much more the task has; 0 for none.
+ */
+export type TaskLimits = {
+  clock: Clock;
+  timeoutMs: number | null;
+  signal?: AbortSignal | undefined;
+  moreMs?: () => number;
+};
 
 /** Receives the outcome of a task that passed its limit. */
 export type Late<T> = { value?: (value: T) => void; error?: (error: unknown) => void };
@@ -15,7 +23,7 @@ export type TaskEnd<T> = { kind: 'done'; value: T } | { kind: 'expired' } | { ki
  * the task does.
  */
 export function within<T>(
-  { clock, timeoutMs, signal }: TaskLimits,
+  { clock, timeoutMs, signal, moreMs = () => 0 }: TaskLimits,
   task: (signal: AbortSignal) => T | PromiseLike<T>,
   late: Late<T> = {},
 ): Promise<TaskEnd<T>> {
@@ -38,6 +46,11 @@ export function within<T>(
       resolve({ kind: 'aborted', reason: signal?.reason });
     };
     const expire = () => {
+      const more = moreMs();
+      if (more > 0) {
+        cancel = clock.alarm(more, expire);
+        return;
+      }
       leave();
       controller.abort(new Error(`not finished within ${timeoutMs} ms`));
       resolve({ kind: 'expired' });

@@ -43,6 +43,8 @@ export type ToolEffectOptions = ClientToolOptions & {
   sessionId: string;
   context: () => unknown;
   timeoutMs: number;
+  /** The most ms of a call whose server reports progress. */
+  maxToolMs: number;
   slots: Slots;
   /** The session's lease, which this process may have lost (D-3); null if no other process could have the session. */
   lease: Lease | null;
@@ -71,6 +73,15 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
     keptId: options.isReadable ? keptResultId(call) : null,
   };
   let spent = nothingSpent;
+  const startedAt = clock.now();
+  let progressedAt: number | null = null;
+  // A server that reports progress is not hung.
+  const moreMs = () => {
+    if (tool?.server === undefined || timeoutMs === null || progressedAt === null) return 0;
+    const until = Math.min(progressedAt + timeoutMs, startedAt + options.maxToolMs);
+    progressedAt = null;
+    return until - clock.now();
+  };
   const run = (ownSignal: AbortSignal): ToolRun => ({
     callId,
     signal: ownSignal,
@@ -81,6 +92,7 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
     resultPage: (id, page) => keptResults.page(id, page),
     progress: (said, resultBytes = limits.resultBytes) => {
       if (ownSignal.aborted) return;
+      progressedAt = clock.now();
       const { output } = capOutput(said, { ...limits, resultBytes, keptId: null });
       options.sight({ type: 'tool.progressed', callId, name, output });
     },
@@ -95,7 +107,7 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
       return outcome(renderError(new Error(checked.reasons), limits), checked.slug ?? 'invalid_tool_input', spent);
     }
     const ending = await within(
-      { clock, timeoutMs, signal },
+      { clock, timeoutMs, signal, moreMs },
       (own) => invoked(tool, checked.value, run(own), limits, lease),
       {
         value: () => options.sight({ type: 'effect.late', key: `tool call ${callId}` }),

@@ -17,6 +17,8 @@ export const limitsSchema = z.strictObject({
   maxConcurrentTools: count.default(8),
   /** Timeout of a tool call, in ms; default: 60,000. */
   toolTimeoutMs: milliseconds.default(60_000),
+  /** The most ms of a call to an MCP tool that reports progress, which extends its timeout; default: 600,000. */
+  maxToolMs: milliseconds.default(600_000),
   /** Timeout for a request's complete reply, in ms; default: 600,000. */
   modelTimeoutMs: milliseconds.default(600_000),
   /** Longest gap between two parts of a streamed reply, in ms; default: 120,000. */

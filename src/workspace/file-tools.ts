@@ -137,19 +137,27 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
         return oneByOne(async () => {
           const place = await placeInside(root, input.path);
           const whole = utf8(await bytesOf(root, input.path), input.path);
-          const at = whole.indexOf(input.old_text);
+          const { old_text, new_text } = withEndsOf(whole, input);
+          const at = whole.indexOf(old_text);
           if (at === -1) throw new ToolError(`${input.path} does not contain the old text.`);
           // Two places may overlap.
-          if (whole.includes(input.old_text, at + 1))
+          if (whole.includes(old_text, at + 1))
             throw new ToolError(
               `${input.path} contains the old text more than once. Include more of the surrounding text.`,
             );
-          await writeFile(place, whole.slice(0, at) + input.new_text + whole.slice(at + input.old_text.length));
+          await writeFile(place, whole.slice(0, at) + new_text + whole.slice(at + old_text.length));
           return { replaced: 1 };
         });
       },
     },
   };
+}
+
+/** Returns an edit with the line ends of the file, where models write others: LF for a file with CRLF. */
+function withEndsOf<Edit extends { old_text: string; new_text: string }>(whole: string, edit: Edit): Edit {
+  if (whole.includes(edit.old_text) || !whole.includes('\r\n')) return edit;
+  const converted = (text: string) => text.replace(/\r?\n/g, '\r\n');
+  return { ...edit, old_text: converted(edit.old_text), new_text: converted(edit.new_text) };
 }
 
 /** The read-only tools. */

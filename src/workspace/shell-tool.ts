@@ -82,7 +82,9 @@ function harmless(): Record<string, string> {
 }
 
 type Limits = { cwd: string; env: NodeJS.ProcessEnv; timeoutMs: number; signal: AbortSignal | undefined };
-type Ran = { exitCode: number | null; signal: string | null; stdout: string; stderr: string };
+type Ran = { exitCode: number | null; signal: string | null; stdout: string; stderr: string; note?: string };
+
+const killedNote = 'A process that the command left running in the background was killed.';
 
 function run(file: string, args: readonly string[], { cwd, env, timeoutMs, signal }: Limits): Promise<Ran> {
   return new Promise((resolve, reject) => {
@@ -97,8 +99,9 @@ function run(file: string, args: readonly string[], { cwd, env, timeoutMs, signa
       cancel();
       signal?.removeEventListener('abort', abort);
     };
+    let isLeft = false;
     const endAll = () => {
-      if (pid !== undefined) signalGroup(pid, 'SIGKILL');
+      if (pid !== undefined) isLeft = signalGroup(pid, 'SIGKILL') || isLeft;
       // A process that left the group may keep them open.
       for (const stream of streams) stream?.destroy();
     };
@@ -124,9 +127,9 @@ function run(file: string, args: readonly string[], { cwd, env, timeoutMs, signa
     });
     child.once('close', (exitCode, endedBy) => {
       leave();
-      endGroup(pid);
+      isLeft = endGroup(pid) || isLeft;
       const said = { stdout: stdout.text, stderr: stderr.text };
-      if (why === null) resolve({ exitCode, signal: endedBy, ...said });
+      if (why === null) resolve({ exitCode, signal: endedBy, ...said, ...(isLeft && { note: killedNote }) });
       else reject(new ToolError(why, said));
     });
   });

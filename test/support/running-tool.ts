@@ -29,6 +29,7 @@ export function running(execute: Execute, tool: Partial<CatalogTool> = {}, optio
         secrets: [],
         lease: options.lease ?? null,
         clientToolTimeoutMs: null,
+        maxToolMs: 600_000,
         sight: (one: object) => void sights.push(one),
       },
       onError: (name: string, callId: string, error: unknown) => void errors.push([name, callId, error]),

@@ -153,7 +153,8 @@ describe('shellTool', () => {
   it('kills background processes and does not wait for them', async () => {
     const cwd = folder();
     const ran = await shellTool({ cwd }).execute({ command: 'sleep 60 & echo $! > child; echo built' });
-    expect(ran).toEqual({ exitCode: 0, signal: null, stdout: 'built\n', stderr: '' });
+    const note = 'A process that the command left running in the background was killed.';
+    expect(ran).toEqual({ exitCode: 0, signal: null, stdout: 'built\n', stderr: '', note });
     await expect.poll(() => isRunning(Number(readFileSync(join(cwd, 'child'), 'utf8')))).toBe(false);
   });
 

@@ -18,17 +18,20 @@ export function startGroup<Leader extends { readonly pid?: number | undefined }>
   }
 }
 
-/** Ends all processes of a group at once. */
-export function endGroup(pid: number): void {
-  signalGroup(pid, 'SIGKILL');
+/** Ends all processes of a group at once. Returns whether there were any. */
+export function endGroup(pid: number): boolean {
+  const isAlive = signalGroup(pid, 'SIGKILL');
   if (groups.delete(pid) && groups.size === 0) unwatch();
+  return isAlive;
 }
 
-export function signalGroup(pid: number, signal: NodeJS.Signals): void {
+/** Sends a signal to all processes of a group. Returns whether there were any. */
+export function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
   try {
-    process.kill(process.platform === 'win32' ? pid : -pid, signal);
+    return process.kill(process.platform === 'win32' ? pid : -pid, signal);
   } catch {
     // The group has already ended.
+    return false;
   }
 }
 

@@ -77,6 +77,7 @@ export class SessionEffects {
       isReadable,
       resultBytes: resultBytesIn(head.input.window, limits),
       clientToolTimeoutMs: limits.clientToolTimeoutMs,
+      maxToolMs: limits.maxToolMs,
       slots: new Slots(limits.maxConcurrentTools),
       lease: written?.tree ?? null,
       sight,

@@ -32,7 +32,7 @@ export async function resumeSession<Report, Context>(
   const { journal, sessionId } = options;
   const entries = await journal.read(sessionId);
   const head = recordedHead(entries, sessionId);
-  const agent = narrowed(given, head.overrides);
+  const agent = asBegun(given, head);
   checkAgent(agent, head);
   const owner = randomId();
   if (hasEnded(entries)) {
@@ -48,6 +48,21 @@ export async function resumeSession<Report, Context>(
   } catch (error) {
     await giveBack(journal, sessionId, owner);
     throw error;
+  }
+}
+
+/** Returns the agent as its session had narrowed it. Throws `agent_changed` if it no longer has what the session named. */
+function asBegun<Report>(given: Agent<Report>, { overrides, sessionId }: SessionHead): Agent<Report> {
+  try {
+    return narrowed(given, overrides);
+  } catch (error) {
+    if (!(error instanceof PawlError) || error.code !== 'invalid_options') throw error;
+    const message = `The agent ${given.name} no longer has what the session ${sessionId} was narrowed to`;
+    throw new PawlError(
+      'agent_changed',
+      error.problems.map((problem) => `${message}: ${problem}`),
+      { cause: error },
+    );
   }
 }
 

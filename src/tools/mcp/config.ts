@@ -18,12 +18,17 @@ export type McpServerOptions = {
   needsApproval?: boolean | readonly string[];
   /** Tools whose interrupted calls run again after a crash (D-4): all, or the named ones; default: none. */
   idempotent?: boolean | readonly string[];
+  /** The timeout of its calls in ms, or of those to the named tools; default: the agent's `toolTimeoutMs`. */
+  timeoutMs?: number | Readonly<Record<string, number>>;
   /** Handle the server's elicitation and sampling requests, which are otherwise declined. */
   handlers?: {
     elicit?: (request: ElicitRequest['params']) => ElicitResult | Promise<ElicitResult>;
     sample?: (request: CreateMessageRequest['params']) => CreateMessageResult | Promise<CreateMessageResult>;
   };
 };
+
+/** Headers of requests to a server, by name. A function returns them anew for each request, such as a token that expires. */
+type Headers = Record<string, string>;
 
 /**
  * An MCP server: a stdio process (`env` extends a few harmless variables of this process), a streamable HTTP
@@ -32,6 +37,6 @@ export type McpServerOptions = {
 export type McpServerConfig = McpServerOptions &
   (
     | { command: string; args?: readonly string[]; env?: Record<string, string>; cwd?: string }
-    | { url: string; headers?: Record<string, string> }
+    | { url: string; headers?: Record<string, string> | (() => Headers | Promise<Headers>) }
     | { transport: Transport | (() => Transport) }
   );

@@ -26,8 +26,7 @@ import { posted } from './posted-call.ts';
 import { McpResult } from './result.ts';
 import { endClient, transportOf } from './transport.ts';
 
-const firstBackoffMs = 100;
-const longestBackoffMs = 5_000;
+const [firstBackoffMs, longestBackoffMs] = [100, 5_000];
 const mostFailures = 4;
 /** Effectively disables the SDK's timeout, since each request has its own signal. */
 const longestMs = 2_147_483_647;
@@ -162,7 +161,8 @@ export class McpConnection {
     input: Record<string, unknown>,
     run: ToolRun,
   ): Promise<McpResult> {
-    if (error.code !== 404) throw new ToolError(`The server ${this.name} refused the call: ${error.message}`);
+    const what = /^40[13]$/.test(String(error.code)) ? 'the credentials, so the call was not run' : 'the call';
+    if (error.code !== 404) throw new ToolError(`The server ${this.name} refused ${what}: ${error.message}`);
     this.lose(client, 'the server lost its session');
     return await this.request(await this.alive(run.signal), tool, input, run);
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { check } from '../../input/check.ts';
 import { expected, PawlError } from '../../input/errors.ts';
-import { aFunction, flag, hasMethods, headersShape, texts } from '../../input/shapes.ts';
+import { aFunction, flag, hasMethods, headersShape, milliseconds, texts } from '../../input/shapes.ts';
 import { lazily } from '../../platform/lazily.ts';
 
 const kinds = lazily(() => {
@@ -13,6 +13,9 @@ const kinds = lazily(() => {
     deny: toolNames.optional(),
     needsApproval: someTools,
     idempotent: someTools,
+    timeoutMs: z
+      .union([milliseconds, z.record(z.string(), milliseconds)], { error: 'ms, or an object of ms by tool' })
+      .optional(),
     handlers: z.strictObject({ elicit: aFunction.optional(), sample: aFunction.optional() }).optional(),
   };
   const strings = z.record(z.string(), z.string(), { error: 'an object of strings' });
@@ -40,6 +43,8 @@ function isTransport(value: unknown): boolean {
   return typeof value === 'function' || hasMethods(value, 'start', 'send', 'close');
 }
 
+const isFunction = (value: unknown) => typeof value === 'function';
+
 /** Throws `invalid_server` if a server definition is invalid. */
 export function checkServer(name: string, server: unknown): void {
   const field = `mcpServers.${name}`;
@@ -58,5 +63,7 @@ export function checkServer(name: string, server: unknown): void {
       expected(field, config, 'an object with exactly one of `command`, `url` and `transport`'),
     );
   }
-  check<unknown>(kinds()[only], config, field, 'invalid_server');
+  // A function makes the headers, which only each request shows.
+  const isMade = typeof config === 'object' && config !== null && 'headers' in config && isFunction(config.headers);
+  check<unknown>(kinds()[only], isMade ? { ...config, headers: {} } : config, field, 'invalid_server');
 }

@@ -24,8 +24,8 @@ const listedTool = z.looseObject({
 });
 
 /**
- * Reads the pages of the tool list, up to the most tools and bytes; `leftOut` says what was skipped. Throws if the list
- * has too many pages.
+ * Reads the pages of the tool list, up to the most tools and bytes; `leftOut` says what was skipped. A cursor that was seen
+ * before is the end of the list. Throws if the list has too many pages.
  */
 export async function listTools(
   client: Client,
@@ -36,6 +36,7 @@ export async function listTools(
   const names = new Set<string>();
   if (client.getServerCapabilities()?.tools === undefined) return { tools, leftOut };
   let cursor: string | undefined;
+  const cursors = new Set<string>();
   let bytes = 0;
   for (let page = 0; page < mostPages; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
@@ -62,7 +63,9 @@ export async function listTools(
         );
     }
     cursor = answer.nextCursor ?? '';
-    if (cursor === '') return { tools, leftOut };
+    // A cursor that came before leads round in a circle.
+    if (cursor === '' || cursors.has(cursor)) return { tools, leftOut };
+    cursors.add(cursor);
   }
   throw new Error(`the tool list has more than ${mostPages} pages`);
 }

@@ -139,10 +139,11 @@ function permitted({ config, connection }: Server): McpTool[] {
 
 /** Returns the names in the options that match none of the server's tools. */
 function unmatched({ config, connection }: Server): string[] {
-  const { allow = [], deny = [], needsApproval, idempotent } = config;
+  const { allow = [], deny = [], needsApproval, idempotent, timeoutMs } = config;
   const named = [
     ...allow,
     ...deny,
+    ...(typeof timeoutMs === 'object' ? Object.keys(timeoutMs) : []),
     ...[needsApproval, idempotent].flatMap((names) => (Array.isArray(names) ? names : [])),
   ];
   return named.filter((name) => !connection.tools.some((tool) => tool.name === name));
@@ -168,11 +169,13 @@ function catalogTool(
   tool: McpTool,
   schema: CompiledSchema,
 ): CatalogTool {
-  const { needsApproval = false, idempotent = false } = config;
+  const { needsApproval = false, idempotent = false, timeoutMs } = config;
+  const ownTimeout = typeof timeoutMs === 'object' ? timeoutMs[tool.name] : timeoutMs;
   const isNamed = (some: boolean | readonly string[]) => (typeof some === 'boolean' ? some : some.includes(tool.name));
   const approval = isNamed(needsApproval);
   return {
     ...(isNamed(idempotent) && { afterCrash: 'repeat' }),
+    ...(ownTimeout !== undefined && { timeoutMs: ownTimeout }),
     name,
     server,
     kind: 'real',

@@ -36,10 +36,24 @@ function isNotification(message: JSONRPCMessage | JSONRPCMessage[]): boolean {
 export function transportOf(config: McpServerConfig, onLine: (line: string) => void): Transport {
   if ('command' in config) return new StdioTransport(config, onLine);
   if ('url' in config) {
-    const requestInit = { headers: config.headers ?? {} };
-    return new HttpTransport(new URL(config.url), { requestInit, fetch: watching(serverFetch) });
+    const { url, headers = {} } = config;
+    const requestInit = { headers: typeof headers === 'function' ? {} : headers };
+    const send = typeof headers === 'function' ? withHeaders(serverFetch, headers) : serverFetch;
+    return new HttpTransport(new URL(url), { requestInit, fetch: watching(send) });
   }
   return typeof config.transport === 'function' ? config.transport() : config.transport;
+}
+
+/** Returns a `fetch` that asks for its headers anew for each request. */
+function withHeaders(
+  send: typeof fetch,
+  made: () => Record<string, string> | Promise<Record<string, string>>,
+): typeof fetch {
+  return async (input, init) => {
+    const headers = new Headers(init?.headers);
+    for (const [name, value] of Object.entries(await made())) headers.set(name, value);
+    return send(input, { ...init, headers });
+  };
 }
 
 /** A message of a server is as long as over stdio at most. */

@@ -81,10 +81,20 @@ describe('the list of tools of a server', () => {
     let pages = 0;
     const endless = () => {
       pages += 1;
-      return { tools: [], nextCursor: 'more' };
+      return { tools: [], nextCursor: `more-${pages}` };
     };
     await expect(read(endless)).rejects.toThrow('the tool list has more than 1000 pages');
     expect(pages).toBe(1_000);
+  });
+
+  it('a cursor that was seen before is the end of the list', async () => {
+    let pages = 0;
+    const circle = () => {
+      pages += 1;
+      return { tools: names(2), nextCursor: `at-${pages % 2}` };
+    };
+    expect((await read(circle)).tools).toHaveLength(2);
+    expect(pages).toBe(3);
   });
 
   it('after 512 tools, the others are skipped, and it says so', async () => {

@@ -93,7 +93,12 @@ describe('C-1: a call of a server', () => {
     await connection.close();
   });
 
-  it.each([400, 403, 500])('a refusal with the HTTP status %i fails this call alone', async (status) => {
+  it.each([
+    [400, 'the call'],
+    [401, 'the credentials, so the call was not run'],
+    [403, 'the credentials, so the call was not run'],
+    [500, 'the call'],
+  ])('a refusal with the HTTP status %i fails this call alone', async (status, what) => {
     class Refusing extends ScriptedServer {
       override async send(message: Parameters<ScriptedServer['send']>[0]) {
         if ('method' in message && message.method === 'tools/call') throw new StreamableHTTPError(status, 'no');
@@ -102,7 +107,7 @@ describe('C-1: a call of a server', () => {
     }
     const { connection, told } = connectionTo([new Refusing({ 'tools/list': { tools: [listed('a')] } })]);
     await expect(connection.call('a', {}, runOf().run)).rejects.toThrow(
-      'The server docs refused the call: Streamable HTTP error: no',
+      `The server docs refused ${what}: Streamable HTTP error: no`,
     );
     expect(told).toEqual(['tools a']);
     await connection.close();
