@@ -1,5 +1,6 @@
 import { namesSecret, secretOnTheWay } from '../secrets/credential-names.ts';
-import { redact, removed } from '../secrets/redact.ts';
+import { redact } from '../secrets/redact.ts';
+import { removed } from '../secrets/shapes.ts';
 
 /** The codes of `PawlError`, the only error that the API throws at its callers. */
 export type PawlErrorCode =

@@ -1,28 +1,9 @@
 import type { Json } from '../../machines/index.ts';
 import { headOf } from '../platform/text.ts';
-
-export const removed = '[redacted]';
+import { isSecretField, removed, secretShapes } from './shapes.ts';
 
 /** A value nested more deeply is removed whole, since to search it could overflow the stack. */
 const deepest = 1_000;
-
-/** Known patterns of keys and credentials, as in providers' error messages (S-5). */
-const shapes: readonly [RegExp, string][] = [
-  [/\b(Bearer|bearer)\s+(?:[A-Za-z0-9._~+/=-]{16,}|(?=[^\s]*\d)[A-Za-z0-9._~+/=-]{6,})/g, `$1 ${removed}`],
-  [/\b(Basic)\s+(?=[^\s]*[\d=+/])[A-Za-z0-9+/=]{8,}/g, `$1 ${removed}`],
-  [
-    /\b(?:sk|pk|rk|gsk|xai|ghp|gho|hf|key)[-_](?:[A-Za-z0-9_*-]{16,}|(?=[A-Za-z0-9_*-]*[\d*])[A-Za-z0-9_*-]{8,})/g,
-    removed,
-  ],
-  [/\bAIza[A-Za-z0-9_-]{20,}/g, removed],
-  [/(\/\/[^\s/:@]*:)[^\s/@]+@/g, `$1${removed}@`],
-  [/(\/\/)[^\s/:@]{8,}@/g, `$1${removed}@`],
-  [/([?&](?:key|api[-_]?key|token|access[-_]?token|sig|signature|secret|password|auth)=)[^\s&#"']+/gi, `$1${removed}`],
-  // Whatever its scheme, the whole value of the header.
-  [/\b((?:proxy-)?authorization)(["']?\s*[:=]\s*["']?)[^\r\n"',;)}]+/gi, `$1$2${removed}`],
-  [/\b(x-api-key|api[-_]?key|x-goog-api-key)(["']?\s*[:=]\s*["']?)[^\s"',;)}]+/gi, `$1$2${removed}`],
-  [/\b(api key(?: provided)?|access token)(:\s*)[^\s"',;)}]+/gi, `$1$2${removed}`],
-];
 
 /** Matches the names of fields whose value is a credential, regardless of its form. */
 const credentialName = /^(?:authorization|x-api-key|api[-_]?key|x-goog-api-key|access[-_]?token)$/i;
@@ -43,7 +24,7 @@ export function redactJson(value: Json, secrets: readonly string[], ours: Ours |
     if (typeof item !== 'string')
       return redactJson(item, secrets, ours?.holdsData(name) === true ? null : ours, depth + 1);
     if (ours?.isWord(name, item) === true) return item;
-    return credentialName.test(name) ? removed : redact(item, secrets);
+    return credentialName.test(name) || isSecretField(name) ? removed : redact(item, secrets);
   };
   // `fromEntries` defines its fields, so that one named `__proto__` stays a field.
   return Object.fromEntries(
@@ -123,6 +104,8 @@ export function redactReason(why: string, secrets: readonly string[]): string {
 export function redact(text: string, secrets: readonly string[] = []): string {
   let clean = text;
   for (const secret of secrets) clean = clean.replaceAll(secret, removed);
-  for (const [shape, replacement] of shapes) clean = clean.replace(shape, replacement);
+  for (const { pattern, replacement } of secretShapes) {
+    clean = typeof replacement === 'string' ? clean.replace(pattern, replacement) : clean.replace(pattern, replacement);
+  }
   return clean;
 }

@@ -1,4 +1,5 @@
-import { beginningOfSecret, betweenSecrets, removed, withoutSecrets } from './redact.ts';
+import { beginningOfSecret, betweenSecrets, withoutSecrets } from './redact.ts';
+import { removed } from './shapes.ts';
 
 /** What a text says, and where each of its characters is written. The place after the last is the end of what is read. */
 type Reading = { said: string; placeOf(index: number): number };
