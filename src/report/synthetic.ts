@@ -48,9 +48,14 @@ function failedAttempts(turns: readonly TurnRecord[]): string {
   return `Failed attempts by reason: ${[...counts].map(([slug, count]) => `${slug} x ${count}`).join(', ')}.`;
 }
 
+/** Why the application does not want a text to be shown: it denied it, or its check failed. */
+const withheld: readonly Slug[] = ['report_denied', 'reply_denied', 'check_failed'];
+
+/** Returns the last text of the model that no check kept back. */
 function lastText(turns: readonly TurnRecord[], clean: (text: string) => string): string {
   const texts = turns
     .flatMap(({ attempts }) => attempts)
+    .filter(({ slugs }) => !slugs.some((slug) => withheld.includes(slug)))
     .flatMap(({ reply }) => (reply === null ? [] : [replyText(reply)]));
   const last = texts.findLast((text) => text.trim() !== '');
   return last === undefined ? '' : `Last text from the model:\n${headOf(clean(last), quotedBytes)}`;
