@@ -27,6 +27,7 @@ const rows = {
     happened: 'your last reply was text without a tool call; text alone is not delivered to anybody',
     todo: 'Make a tool call to go on, or deliver your result through the final report.',
     person: 'the model replied with text and no tool call',
+    advice: "For an agent whose plain text is the answer, such as one that chats, set `finish: 'text'`.",
   },
   call_as_text: {
     means: 'The reply held a tool call written as text, which is never parsed or executed.',

@@ -38,10 +38,10 @@ export function startSession<Report, Context>(
   return session.start(repairs === null ? [] : [{ type: 'conversation.repaired', repairs }]);
 }
 
-/** Starts a session and waits until it ends. Never rejects once it has started. */
-export function runSession<Report, Context>(
+/** Starts a session and waits until it ends. Rejects if it cannot be started, and never once it has. */
+export async function runSession<Report, Context>(
   agent: Agent<Report, Context>,
   options: SessionOptions & WithContext<Context>,
 ): Promise<SessionResult<Report>> {
-  return startSession(agent, options).result;
+  return await startSession(agent, options).result;
 }

@@ -259,7 +259,7 @@ describe('S-5: secrets', () => {
       type: 'secret.word',
       note: 'a [redacted]',
       secret: { type: 'secret.word', note: 'a [redacted]' },
-      data: { type: '[redacted].word', '[redacted]': 'a [redacted]', 'X-Api-Key': '[redacted]' },
+      data: { type: '[redacted].word', '[redacted]': '[redacted]', 'X-Api-Key': '[redacted]' },
       list: [{ authorization: '[redacted]' }, 'a [redacted]', 7, null],
     });
     expect(redactJson({ type: 'secret.word' }, ['secret'])).toEqual({ type: '[redacted].word' });

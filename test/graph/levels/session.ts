@@ -47,8 +47,8 @@ export function sessionWalk(maxTurns: number, over: Partial<SessionInput> = {}):
     ...over,
   };
   const events = (snapshot: AnyMachineSnapshot): EventObject[] => {
-    // With a window, once, since every steering makes the request larger.
-    const isSteered = over.window !== undefined && snapshot.context.size.steering > 0;
+    // Once, since every steering makes the request larger.
+    const isSteered = snapshot.context.size.steering > 0;
     const outside = [stop, abort, ...(isSteered ? [] : [{ type: 'session.steer', text: 'Go on.' }])];
     const collapses = [
       { type: 'collapse.requested', reason: 'final_report_rejected', slugs: ['final_report_missing'] },

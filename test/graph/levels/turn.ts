@@ -55,7 +55,7 @@ export function turnWalk(maxAttempts: number, targets: readonly string[], over: 
     maxAttempts,
     maxToolCalls: 5,
     finish: 'report',
-    targets: freshTargets(targets),
+    targets: freshTargets(targets, over.window?.windowTokens),
     order: orderFrom(over.targets ?? freshTargets(targets), 0),
     current: 0,
     budget: { requests: null, tokens: null, costUsd: null, deadlineAt: null },
