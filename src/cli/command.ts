@@ -1,9 +1,9 @@
 import { messageOf, PawlError } from '../input/errors.ts';
+import { packageVersion } from '../platform/version.ts';
 import { chatCommand } from './chat/chat.ts';
 import { commands, commandUsage, exitCodes, generalUsage, isCommand, readFlags, UsageError } from './command-line.ts';
 import { demoCommand } from './demo/demo.ts';
 import { initCommand } from './init/init.ts';
-import { packageVersion } from './package-root.ts';
 import { runCommand } from './run.ts';
 import { serveCommand } from './serve.ts';
 import { inspectCommand } from './sessions/inspect.ts';
@@ -13,7 +13,7 @@ import { workCommand } from './work/work.ts';
 
 async function main(argv: readonly string[]): Promise<number> {
   const { command, rest, flags, help, version } = readFlags(argv);
-  if (version) return print(`${packageVersion()}\n`);
+  if (version) return print(`${packageVersion}\n`);
   if (command === 'help') return print(isCommand(rest[0]) ? commandUsage(rest[0]) : generalUsage());
   if (help) return print(isCommand(command) ? commandUsage(command) : generalUsage());
   switch (command) {

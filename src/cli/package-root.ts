@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** Returns the path of a file in this package, from the sources or from the build. */
@@ -7,8 +7,4 @@ export function packageFile(name: string): string {
     if (existsSync(join(folder, 'package.json'))) return join(folder, name);
   }
   return name;
-}
-
-export function packageVersion(): string {
-  return JSON.parse(readFileSync(packageFile('package.json'), 'utf8')).version;
 }

@@ -14,6 +14,7 @@ import { check } from '../input/check.ts';
 import { messageOf } from '../input/errors.ts';
 import { nonBlank } from '../input/shapes.ts';
 import type { SessionEvent } from '../observe/events.ts';
+import { packageVersion } from '../platform/version.ts';
 import type { ApprovalInput, Session, SessionResult } from '../session/session.ts';
 import { type ServerSessions, TooManySessions } from './sessions.ts';
 
@@ -40,7 +41,7 @@ export function agentServer(
   sessions: ServerSessions,
   startOfCall: () => StartedCall,
 ): { server: Server; closed: Promise<void> } {
-  const server = new Server({ name: agent.name, version: '1.0.0' }, { capabilities: { tools: {} } });
+  const server = new Server({ name: agent.name, version: packageVersion }, { capabilities: { tools: {} } });
   const gone = new AbortController();
   const description = agent.definition.description ?? `Gives a task to the agent ${agent.name} and returns its report.`;
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [{ name: agent.name, description, inputSchema }] }));

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { packageVersion } from '../../src/platform/version.ts';
 
 type Lock = { packages: Record<string, { optionalDependencies?: Record<string, string> }> };
 
@@ -13,6 +14,10 @@ it('the lock file names every optional package it needs, so that npm ci works wi
   );
   expect(missing).toEqual([]);
   expect(readFileSync('package-lock.json', 'utf8')).not.toContain('"resolved"');
+});
+
+it('servers and clients say the version of the package', () => {
+  expect(JSON.parse(readFileSync('package.json', 'utf8')).version).toBe(packageVersion);
 });
 
 describe('the packed package, installed in a separate project', () => {

@@ -3,6 +3,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { ElicitRequestSchema, type ElicitResult, ProgressNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it, vi } from 'vitest';
 import { type Agent, defineAgent, type SessionEvent } from '../../src/index.ts';
+import { packageVersion } from '../../src/platform/version.ts';
 import { agentServer } from '../../src/serve/agent-server.ts';
 import { type ServerSessions, TooManySessions } from '../../src/serve/sessions.ts';
 import type { ApprovalInput } from '../../src/session/session.ts';
@@ -90,7 +91,7 @@ describe('what an MCP client sees of an agent', () => {
 
   it('a tool with its name and description that takes a task', async () => {
     const { client } = await connected(() => delivered);
-    expect(client.getServerVersion()).toEqual({ name: 'helper', version: '1.0.0' });
+    expect(client.getServerVersion()).toEqual({ name: 'helper', version: packageVersion });
     expect((await client.listTools()).tools).toEqual([
       {
         name: 'helper',

@@ -1,12 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   type CallToolResult,
   CallToolResultSchema,
-  CreateMessageRequestSchema,
-  ElicitRequestSchema,
   McpError,
   type Progress,
   ToolListChangedNotificationSchema,
@@ -24,7 +22,7 @@ import { listTools, type McpTool } from './list.ts';
 import { inform, type McpListener } from './listener.ts';
 import { posted } from './posted-call.ts';
 import { McpResult } from './result.ts';
-import { endClient, transportOf } from './transport.ts';
+import { clientWith, endClient, transportOf } from './transport.ts';
 
 const [firstBackoffMs, longestBackoffMs] = [100, 5_000];
 const mostFailures = 4;
@@ -252,11 +250,7 @@ export class McpConnection {
   }
 
   private newClient(): Client {
-    const { elicit, sample } = this.config.handlers ?? {};
-    const capabilities = { ...(elicit && { elicitation: {} }), ...(sample && { sampling: {} }) };
-    const client = new Client({ name: 'pawl', version: '0.1.0' }, { capabilities });
-    if (elicit) client.setRequestHandler(ElicitRequestSchema, ({ params }) => elicit(params));
-    if (sample) client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => sample(params));
+    const client = clientWith(this.config.handlers);
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => void this.refresh(client));
     return client;
   }

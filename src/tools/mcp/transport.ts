@@ -1,11 +1,16 @@
-import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  type JSONRPCMessage,
+} from '@modelcontextprotocol/sdk/types.js';
 import type { Clock } from '../../host/clock.ts';
 import { inTime } from '../../host/deadline.ts';
 import { withBoundedLines } from '../../http/bounded-fetch.ts';
 import { patientFetch } from '../../http/patient-fetch.ts';
+import { packageVersion } from '../../platform/version.ts';
 import type { McpServerConfig } from './config.ts';
 import { watching } from './posted-call.ts';
 import { longestMessage, StdioTransport } from './stdio.ts';
@@ -30,6 +35,15 @@ class HttpTransport extends StreamableHTTPClientTransport {
 
 function isNotification(message: JSONRPCMessage | JSONRPCMessage[]): boolean {
   return !Array.isArray(message) && 'method' in message && !('id' in message);
+}
+
+/** Returns a client that answers what a server asks with `handlers`. */
+export function clientWith({ elicit, sample }: NonNullable<McpServerConfig['handlers']> = {}): Client {
+  const capabilities = { ...(elicit && { elicitation: {} }), ...(sample && { sampling: {} }) };
+  const client = new Client({ name: 'pawl', version: packageVersion }, { capabilities });
+  if (elicit) client.setRequestHandler(ElicitRequestSchema, ({ params }) => elicit(params));
+  if (sample) client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => sample(params));
+  return client;
 }
 
 /** Returns a new transport to a server, or the ready-made one. `onLine` gets the lines that a process writes to stderr. */

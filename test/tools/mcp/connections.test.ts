@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { packageVersion } from '../../../src/platform/version.ts';
 import { manualClock } from '../../../src/testing/index.ts';
 import type { McpConnection } from '../../../src/tools/mcp/connection.ts';
 import { connectionTo, never, runOf } from '../../support/mcp-connection.ts';
@@ -13,7 +14,10 @@ describe('a connection to a server', () => {
     await open(connection);
     await open(connection);
     expect(server.methods()).toEqual(['initialize', 'notifications/initialized', 'tools/list']);
-    expect(server.sent[0]?.params).toMatchObject({ capabilities: {}, clientInfo: { name: 'pawl' } });
+    expect(server.sent[0]?.params).toMatchObject({
+      capabilities: {},
+      clientInfo: { name: 'pawl', version: packageVersion },
+    });
     expect(told).toEqual(['skipped a tool', 'tools a']);
     expect(connection.tools).toEqual([{ name: 'a', description: '', inputSchema: { type: 'object' } }]);
     await connection.close();
