@@ -14,6 +14,8 @@ describe('parsing human text', () => {
     ['Words before.\n\nSTOP! Now', 'Now'],
     ['[STOP]', ''],
     ['[STOP]: wait for Ada', 'wait for Ada'],
+    ['[STOP] wait for Ada', 'wait for Ada'],
+    ['- **[STOP]** wait for Ada', 'wait for Ada'],
     ['- [ ] STOP: buy it', 'buy it'],
     ['* [ ] **STOP**: buy it', 'buy it'],
     ['1. STOP: buy it', 'buy it'],

@@ -13,8 +13,8 @@ const before = [
   /^(?:status|state)[*_]*\s*[:=]/i,
 ];
 
-/** STOP in capitals, alone or before a sign: `STOP`, `[STOP]`, `STOP: …`; but not `STOP-gap` or `STOP the press`. */
-const marker = /^\[?STOP\]?[*_]*\s*(?:-->|[:.,!–—]|-\s|$)[\s:.,!–—-]*(.*)$/u;
+/** STOP in capitals, alone, before a sign or in brackets: `STOP`, `STOP: …`, `[STOP] …`; but not `STOP-gap` or `STOP it`. */
+const marker = /^(?:\[?STOP\]?[*_]*\s*(?:-->|[:.,!–—]|-\s|$)|\[STOP\][*_]*\s)[\s:.,!–—-]*(.*)$/u;
 const heading = /^#{1,6}\s/;
 const component = /^[\s*_-]*component[*_]*\s*:(.*)$/i;
 
