@@ -27,7 +27,10 @@ export type McpServerOptions = {
   };
 };
 
-/** Headers of requests to a server, by name. A function returns them anew for each request, such as a token that expires. */
+/**
+ * Headers of requests to a server, by name. A function is asked for them at each request, such as for a token that expires.
+ * What it returns is not among the secrets that are redacted (S-5): name long-lived tokens in `secrets` of the agent.
+ */
 type Headers = Record<string, string>;
 
 /**
