@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -40,8 +40,8 @@ async function opened(name: string, url: string, act: (page: Page) => Promise<vo
 const textOf = (page: Page, selector: string) => page.$eval(selector, (element) => element.textContent);
 const shows = (page: Page, text: string) => page.waitForSelector(`::-p-text(${text})`);
 
-async function file(): Promise<void> {
-  const path = join(mkdtempSync(join(tmpdir(), 'pawl-firefox-')), 'demo.html');
+async function file(folder: string): Promise<void> {
+  const path = join(folder, 'demo.html');
   execFileSync(process.execPath, ['src/cli/main.ts', 'demo', '--rehearsal', '--export', path], { stdio: 'ignore' });
   await opened('a session in a file, step by step', pathToFileURL(path).href, async (page) => {
     await page.waitForSelector('main[aria-busy="false"]');
@@ -74,9 +74,11 @@ async function live(): Promise<void> {
   });
 }
 
+const folder = mkdtempSync(join(tmpdir(), 'pawl-firefox-'));
 try {
-  await file();
+  await file(folder);
   await live();
 } finally {
   await browser.close();
+  rmSync(folder, { recursive: true });
 }
