@@ -4,15 +4,13 @@ import { type Agent, isAgent } from '../agent/definition.ts';
 import { secretsOf } from '../agent/secrets.ts';
 import { check } from '../input/check.ts';
 import { expected, PawlError } from '../input/errors.ts';
-import { aFunction, count } from '../input/shapes.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { randomId } from '../platform/random-id.ts';
 import { decodedUri } from '../platform/text.ts';
 import { pushedEvents } from '../serve/event-stream.ts';
-import { answerFor, givenBy, isResponse, requestCopy, ServerFault } from '../serve/given.ts';
+import { answerFor, givenBy, handlerShape, isResponse, requestCopy, ServerFault } from '../serve/given.ts';
 import { jsonBody, UnusableBody } from '../serve/json-body.ts';
 import { type ServedSessions, ServerSessions, TooManySessions } from '../serve/sessions.ts';
-import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
 import type { Session, SessionResult } from '../session/session.ts';
 import type { Metadata } from '../vocabulary/metadata.ts';
@@ -29,15 +27,7 @@ export type OpenaiOptions = Omit<ServedSessions, 'context' | 'metadata'> & {
   metadata?: (request: Request) => Metadata | Promise<Metadata>;
 };
 
-export const openaiOptionsShape = {
-  logger: commonOptions.logger,
-  onEvent: commonOptions.onEvent,
-  telemetry: commonOptions.telemetry,
-  budget: z.unknown().optional(),
-  context: aFunction.optional(),
-  metadata: aFunction.optional(),
-  maxSessions: count.optional(),
-} satisfies Record<keyof OpenaiOptions, z.ZodType>;
+export const openaiOptionsShape = handlerShape satisfies Record<keyof OpenaiOptions, z.ZodType>;
 
 /** A handler, and the end of the sessions that it started. */
 export type OpenaiHandler = ((request: Request) => Promise<Response>) & { ended(): Promise<void> };

@@ -4,8 +4,10 @@ import type { Agent } from '../agent/definition.ts';
 import { secretsOf } from '../agent/secrets.ts';
 import { check } from '../input/check.ts';
 import { PawlError, type PawlErrorCode, stackOf } from '../input/errors.ts';
+import { aFunction, count } from '../input/shapes.ts';
 import { type LoggerOption, loggerOf } from '../observe/log/logger.ts';
 import { redact } from '../secrets/redact.ts';
+import { commonOptions } from '../session/common-options.ts';
 import { type Metadata, metadataShape } from '../vocabulary/metadata.ts';
 
 /** What an application gives the session of a request. */
@@ -17,6 +19,17 @@ type GivenOptions = {
   metadata?: (request: Request) => Metadata | Promise<Metadata>;
 };
 
+/** The options of a handler of requests that starts sessions. */
+export const handlerShape = {
+  logger: commonOptions.logger,
+  onEvent: commonOptions.onEvent,
+  telemetry: commonOptions.telemetry,
+  budget: z.unknown().optional(),
+  context: aFunction.optional(),
+  metadata: aFunction.optional(),
+  maxSessions: count.optional(),
+};
+
 /** The reason is logged; the caller does not see it. */
 export class ServerFault extends Error {
   override readonly name = 'ServerFault';
@@ -24,9 +37,12 @@ export class ServerFault extends Error {
 
 const givenSchema = z.object({ metadata: metadataShape.optional() });
 
-/** Returns the request whose body the server reads: a copy if `context` or `metadata` may read it, too. */
-export function requestCopy(request: Request, { context, metadata }: GivenOptions): Request {
-  const isRead = context !== undefined || metadata !== undefined;
+/** Returns the request whose body the server reads: a copy if a function of the application may read it, too. */
+export function requestCopy(
+  request: Request,
+  { context, metadata, authorize }: Pick<GivenOptions, 'context' | 'metadata'> & { authorize?: unknown },
+): Request {
+  const isRead = [context, metadata, authorize].some((reader) => reader !== undefined);
   return isRead && !request.bodyUsed ? request.clone() : request;
 }
 

@@ -10,7 +10,7 @@ const none = () => undefined;
 
 describe('the request that a server reads', () => {
   it('is a copy if the application may read it, too, and the request itself if not', async () => {
-    for (const options of [{ context: none }, { metadata: () => ({}) }]) {
+    for (const options of [{ context: none }, { metadata: () => ({}) }, { authorize: none }]) {
       const given = request();
       const own = requestCopy(given, options);
       expect([own === given, await own.text(), await given.text()]).toEqual([false, '{"a":1}', '{"a":1}']);

@@ -61,7 +61,7 @@ describe('where a chat is', () => {
     expect((await ask('DELETE', place)).status).toBe(204);
   });
 
-  it('a path that is none is refused', () => {
+  it('an unusable path is refused', () => {
     expect(() => chatHandler(sending().agent, { path: 'chat' })).toThrow('`options.path` must be a path');
   });
 });
@@ -98,6 +98,17 @@ describe('who may use a chat', () => {
     ]);
   });
 
+  it('may depend on the body of the request', async () => {
+    const ids: unknown[] = [];
+    const authorize = async ({ request }: ChatAction) => {
+      ids.push(await request.json());
+      return true;
+    };
+    const messages = [user('Send.')];
+    expect((await chats(sending().agent, { authorize }).post('ann', messages)).status).toBe(200);
+    expect(ids).toEqual([{ id: 'ann', messages }]);
+  });
+
   it.each<[string, unknown, number]>([
     ['says nothing', () => undefined, 403],
     ['says yes by a word', () => 'yes', 403],
@@ -129,7 +140,7 @@ describe('an approval with an unknown id', () => {
 });
 
 describe('how many sessions run', () => {
-  it('a session beyond `maxSessions` is a 503; one that takes the place of another of its chat is none', async () => {
+  it('a session beyond `maxSessions` is a 503; one that replaces another of its chat is not', async () => {
     const { agent } = sending();
     const { ask, post } = chats(agent, { maxSessions: 1 });
     await read(await post('ann', [user('Send.')]));

@@ -13,15 +13,15 @@ import { readUIRequest } from './ui-request.ts';
 /**
  * Returns a handler for `useChat`, for any server that speaks `Request` and `Response`. PATH is the option `path`:
  *
- * - `POST PATH`: a new message starts a session; a person's decisions reach the session that waits for them, also one
- *   that another process runs, through the `journal`.
+ * - `POST`, at any path, since the body names the chat: a new message starts a session; a person's decisions reach the
+ *   session that waits for them, also one that another process runs, through the `journal`.
  * - `GET PATH/CHAT/stream`: a reloaded page joins the running session of its chat; 204 if no session is running.
  * - `DELETE PATH/CHAT`: aborts the session of the chat.
  *
  * A page that goes away leaves its session running, and a chat has one running session, also over several processes with
  * one `journal`. The handler checks no caller: whoever may use a chat's id may use the chat, unless `authorize` says no,
  * or it, `context` or `metadata` throws a `Response`, which is the answer then. Bad input is answered with 400 and a
- * sentence, a path that is none of these with 404, a body of more than 32 MiB with 413, a session that another agent or
+ * sentence, any other path with 404, a body of more than 32 MiB with 413, a session that another agent or
  * release began with 409, and more than `maxSessions` or a journal that is away with 503. Throws `invalid_options` and `invalid_budget`.
  */
 export function chatHandler<Report, Context>(
@@ -37,7 +37,7 @@ export function chatHandler<Report, Context>(
     try {
       return await answer(chats, request);
     } catch (error) {
-      // `context` and `metadata` may refuse a caller with an answer of their own.
+      // `authorize`, `context` and `metadata` may refuse a caller with an answer of their own.
       if (isResponse(error)) return error;
       if (error instanceof TooManySessions) return Response.json({ error: error.message }, { status: 503 });
       if (error instanceof UnusableBody) return Response.json({ error: error.message }, { status: error.status });

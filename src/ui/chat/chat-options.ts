@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { aFunction, count } from '../../input/shapes.ts';
+import { aFunction } from '../../input/shapes.ts';
 import { aJournal } from '../../journal/given.ts';
-import { commonOptions } from '../../session/common-options.ts';
+import { handlerShape } from '../../serve/given.ts';
 import type { SessionOptions } from '../../session/options.ts';
 import type { Metadata } from '../../vocabulary/metadata.ts';
 
@@ -13,7 +13,10 @@ export type ChatOptions<Context = unknown> = Pick<
   metadata?: MetadataOf;
   /** Where the handler is mounted: chats are at `PATH/CHAT`. Default: /api/chat, as for `useChat`. */
   path?: string;
-  /** Whether the caller may do this; any answer but true is 403, and a `Response` that it throws is the answer. */
+  /**
+   * Whether the caller may do this; any answer but true is 403, and a `Response` that it throws is the answer. It may read
+   * the body of a request; so may `context` and `metadata`, if each reads a `request.clone()`.
+   */
   authorize?: (asked: ChatAction) => boolean | Promise<boolean>;
   /** Sessions at once, for all chats together; a request beyond them is answered with 503. Default: 16. */
   maxSessions?: number;
@@ -39,17 +42,11 @@ type ContextOf<Context> = (request: Request) => Context | Promise<Context>;
 
 const aPath = 'a path that begins with a slash';
 export const chatOptionsSchema = z.strictObject({
+  ...handlerShape,
   journal: aJournal.optional(),
-  logger: commonOptions.logger,
-  onEvent: commonOptions.onEvent,
-  telemetry: commonOptions.telemetry,
-  budget: z.unknown().optional(),
-  context: aFunction.optional(),
-  metadata: aFunction.optional(),
   path: z
     .string({ error: aPath })
     .regex(/^\/[^?#]*$/, { error: aPath })
     .optional(),
   authorize: aFunction.optional(),
-  maxSessions: count.optional(),
 } satisfies Record<keyof ChatOptions, z.ZodType>);
