@@ -36,9 +36,9 @@ export type Fault = {
   status: number | null;
   /** The provider's retry delay in ms, counted from the delivery; null if it sent none. */
   retryAfterMs: number | null;
-  /** Of a request that was too long (`context_length`): what the provider says of its size. */
+  /** What the provider says about the size of a request that was too long (`context_length`). */
   tooLong?: TooLong;
-  /** Of an invalid request: the piece that the provider refused, which a stub can replace. */
+  /** The piece of an invalid request that the provider refused and a stub can replace. */
   piece?: RefusedPiece;
 };
 

@@ -82,7 +82,7 @@ function withMarks(reply: Reply, catalog: ModelEffectOptions['catalog']): Reply 
   const calls = replyCalls(reply);
   if (calls.length === 0) return reply;
   const results = providerResults(reply);
-  // After a pause or calls of our tools, the provider goes on with its own.
+  // After a pause or calls to our tools, the provider continues its own calls.
   const goesOn = isPaused(reply) || calls.some((call) => !call.providerExecuted);
   const marksOf = (call: ReplyCall): Partial<ReplyCall> => {
     const isText = catalog.takesText(call.name) && parseTextInput(call.input).state === 'object';

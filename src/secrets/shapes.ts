@@ -13,13 +13,14 @@ const whole = (of: string, pattern: RegExp): Shape => ({ of, pattern, replacemen
 /** What may follow the name of a secret: `=`, `:`, with quotes or without. */
 const nameOfSecret =
   '(?<![\\w-])([\\w-]{0,40}?(?:passw(?:or)?d|passphrase|pwd|secret|token|credential|api[-_]?key|access[-_]?key|private[-_]?key|account[-_]?key)[\\w-]{0,20})';
+const wholeName = new RegExp(`^${nameOfSecret}$`, 'i');
 /** Values that are no secret: another name, a placeholder, a type. */
 const noSecret =
   /^(?:[$<{*[%]|(?:undefined|null|none|true|false|string|number|boolean|unknown|required|optional|redacted)\b)/i;
 
 /** Whether this is the name of a field or parameter that holds a secret: `apiToken`, `client_secret`, `DB_PASSWORD`. */
 export function isSecretField(name: string): boolean {
-  return new RegExp(`^${nameOfSecret}$`, 'i').test(name) && namesSecret(name);
+  return wholeName.test(name) && namesSecret(name);
 }
 
 /** Replaces the value of a name that is one of a secret. */

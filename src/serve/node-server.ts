@@ -51,8 +51,8 @@ export async function serveRequests(
       const headers = new Headers(response.headers);
       headers.set('connection', 'close');
       return new Response(response.body, { status: response.status, statusText: response.statusText, headers });
-      // The classes of the process stay as they are: an application may compare with them.
     },
+    // The classes of the process stay as they are: an application may compare with them.
     { overrideGlobalObjects: false, errorHandler: unreadable },
   );
   const open = new Set<ServerResponse>();

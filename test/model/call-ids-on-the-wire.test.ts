@@ -70,7 +70,7 @@ describe('C-2: the ids of calls on the wire', () => {
   });
 });
 
-describe('C-2: where nobody knows who made a call', () => {
+describe('C-2: a call whose maker is unknown', () => {
   const unknown = [
     user('Go.'),
     assistant([call('call_x'), call('toolu_y')]),

@@ -29,7 +29,7 @@ const attemptsOf = (result: { turns: readonly { attempts: readonly { slugs: read
 const words = (count: number) => Array.from({ length: count }, (_, index) => index).join(' ');
 
 describe('P-2 T-6: a request that is too long', () => {
-  it('leaves out results, learns the window, and goes on within the bound', async () => {
+  it('leaves out results, learns the window, and continues within the bound', async () => {
     await using server = await startModelServer(within(6_000, 4));
     const agent = defineAgent({ name: 'long', models: [chat(server.url)], tools: { look: () => words(2_000) } });
     const { result, events } = await run({ agent, requests: server.requests });

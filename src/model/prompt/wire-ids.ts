@@ -8,7 +8,7 @@ const isStrict = (provider: string) => /^mistral(?:\.|$)/.test(provider);
 
 /**
  * The ids under which the calls of a conversation go to one provider (C-2): to the one that made a call, as it made it; to
- * any other, nine letters and digits. Where nobody knows who made a call, its id stays, if the provider may accept it.
+ * any other, nine letters and digits. A call whose maker is unknown keeps its id if the provider may accept it.
  */
 export class WireIds {
   private readonly provider: string;

@@ -13,7 +13,7 @@ export class EndlessReply {
   private tail = '';
   private unseen = 0;
 
-  /** Takes a piece of a part; says whether the part repeats itself by now. An input does so only if it goes on blank. */
+  /** Takes a piece of a part; says whether the part now repeats itself. Of an input, only white space counts. */
   take({ kind, part, delta }: Piece): boolean {
     if (part !== this.part) {
       this.part = part;

@@ -58,7 +58,7 @@ export function transportOf(config: McpServerConfig, onLine: (line: string) => v
   return typeof config.transport === 'function' ? config.transport() : config.transport;
 }
 
-/** Returns a `fetch` that asks for its headers anew for each request. */
+/** Returns a `fetch` that asks for its headers at each request. */
 function withHeaders(
   send: typeof fetch,
   made: () => Record<string, string> | Promise<Record<string, string>>,
