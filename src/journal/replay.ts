@@ -3,7 +3,7 @@ import { PawlError, reasonOf } from '../input/errors.ts';
 import type { Sighting } from '../observe/events.ts';
 import type { JournalEntry, SessionHead } from './journal.ts';
 import { notASession } from './journal-errors.ts';
-import { factsSummary } from './scope-log.ts';
+import { factsSummary, scopeOf } from './scope-log.ts';
 
 /** A session of a recorded tree, which is played again. Nothing of the world is touched (D-3). */
 export type Player = {
@@ -117,6 +117,9 @@ export class Replay<P extends Player> {
   }
 
   private start(head: SessionHead, scope: string): void {
+    if (scopeOf(head) !== scope) {
+      throw new PawlError('invalid_journal', `The journal tells of a session "${scope}" that another call started.`);
+    }
     const above = head.call === null ? null : this.playerOf(head.call.parent);
     this.players.set(
       scope,

@@ -10,6 +10,16 @@ describe('D-3: whatever stands in a journal', () => {
     entries = await wholeEntries();
   });
 
+  it.each([
+    ['callId', ''],
+    ['callId', 'call-1-0'],
+    ['parent', 'call-1-0'],
+  ])("a sub-agent's session that is cut off, whose head has another call (%s: %j), is refused", async (name, value) => {
+    const start = entries.findIndex(({ type, scope }) => type === 'started' && scope !== '');
+    const broken = withAt(entries, [start, 'head', 'call', name], value).slice(0, start + 6);
+    await expect(acts.resumed?.(broken)).rejects.toMatchObject({ code: 'invalid_journal' });
+  });
+
   it.each(Object.keys(acts))('a session is %s, or refused with a PawlError', async (name) => {
     const junk = fc.constantFrom<unknown>(missing, null, 7, -1, '', 'x', true, [], {}, { type: 'x' }, [null]);
     const place = fc.constantFrom(...placesIn(entries));
