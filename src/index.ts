@@ -39,16 +39,18 @@ export type { PrepareTurn, TurnChanges, TurnPreparation } from './agent/turn-cha
 export type { Clock } from './host/clock.ts';
 export { boundedFetch } from './http/bounded-fetch.ts';
 export { PawlError, type PawlErrorCode } from './input/errors.ts';
-export type {
-  Append,
-  Journal,
-  JournalEntry,
-  JournaledSession,
-  SessionChange,
-  SessionHead,
-  SessionMessage,
-  SessionQuery,
-  SessionStatus,
+export {
+  type Append,
+  callDecidedBy,
+  type Journal,
+  type JournalEntry,
+  type JournaledSession,
+  type SessionChange,
+  type SessionHead,
+  type SessionMessage,
+  type SessionQuery,
+  type SessionStatus,
+  type WaitingCall,
 } from './journal/journal.ts';
 export { deleteSession, exportSession, listSessions, pruneSessions } from './journal/sessions.ts';
 export { type SqliteJournalOptions, sqliteJournal } from './journal/sqlite/sqlite.ts';

@@ -90,6 +90,9 @@ export type SessionStatus = 'running' | 'suspended' | 'succeeded' | 'failed' | '
 /** A sighting as it is noted: `seq` is the position in the event stream before it, `at` its time (epoch ms). */
 export type Sighted = { seq: number; at: number; sighting: Sighting };
 
+/** A call that waits for a person's approval, or for the answer of a client. `sessionId`: that of the tree that made it. */
+export type WaitingCall = { sessionId: string; callId: string; awaits: 'approval' | 'answer' };
+
 /** A session in a journal. `suspended`: it has not ended, and no process runs it now. Times are epoch ms. */
 export type JournaledSession = {
   sessionId: string;
@@ -98,8 +101,10 @@ export type JournaledSession = {
   status: SessionStatus;
   /** Why it did not succeed; empty until it has ended. */
   slugs: Slug[];
-  /** The calls that wait for approval, or for an answer. */
+  /** The ids of `waitingCalls`. */
   waiting: string[];
+  /** The calls that wait, and that no message of the inbox decides. */
+  waitingCalls: WaitingCall[];
   createdAt: number;
   updatedAt: number;
   /** The number of entries. */
@@ -123,10 +128,10 @@ export type SessionQuery = {
 export type SessionChange = {
   status?: 'succeeded' | 'failed' | 'aborted';
   slugs?: Slug[];
-  waiting?: string[];
+  waitingCalls?: WaitingCall[];
 };
 
-/** A message to a session, from any process. */
+/** A message to a session, from any process. `sessionId`: which session of the tree made the call; null: the only one. */
 export type SessionMessage =
   | SessionCommand
   | { type: 'approve'; callId: string; approved: boolean; reason: string | null; sessionId: string | null }
@@ -173,7 +178,10 @@ export type Journal = {
   renew(sessionId: string, owner: string): Promise<boolean>;
   /** Gives the lease back, if `owner` holds it. */
   release(sessionId: string, owner: string): Promise<void>;
-  /** Leaves a message for the session's owner. Returns false for an unknown or ended session. */
+  /**
+   * Leaves a message for the session's owner. Returns false for an unknown or ended session, and for a decision
+   * (`callDecidedBy`) whose call does not wait, or which a message of the inbox decides already.
+   */
   post(sessionId: string, message: SessionMessage): Promise<boolean>;
   /** Returns the messages that are still to be taken, in order. */
   inbox(sessionId: string): Promise<{ id: number; message: SessionMessage }[]>;
@@ -186,6 +194,34 @@ export type Journal = {
   /** Whether it was closed, so that sessions which wait end as suspended. Without it, they end at their next write. */
   readonly isClosed?: boolean;
 };
+
+/** The call that a message decides; null if it decides none, or does not name its session. */
+export function callDecidedBy(message: SessionMessage): WaitingCall | null {
+  if (message.type !== 'approve' && message.type !== 'answer') return null;
+  const { sessionId, callId, type } = message;
+  return sessionId === null ? null : { sessionId, callId, awaits: type === 'approve' ? 'approval' : 'answer' };
+}
+
+/** Whether a message may be left: it decides no call, or one that waits. */
+export function maySay(message: SessionMessage, waitingCalls: readonly WaitingCall[]): boolean {
+  const call = callDecidedBy(message);
+  return call === null || waitingCalls.some((one) => callText(one) === callText(call));
+}
+
+/** What a row says of the calls that its session waits for, but for those that messages decide. */
+export function undecided(
+  calls: readonly WaitingCall[],
+  messages: readonly SessionMessage[],
+): Pick<JournaledSession, 'waiting' | 'waitingCalls'> {
+  const decided = new Set(messages.map(callDecidedBy).map((call) => call && callText(call)));
+  const waitingCalls = calls.filter((call) => !decided.has(callText(call)));
+  return { waiting: waitingCalls.map(({ callId }) => callId), waitingCalls };
+}
+
+/** A text for each call: whoever compares calls compares these. */
+export function callText({ sessionId, callId, awaits }: WaitingCall): string {
+  return JSON.stringify({ sessionId, callId, awaits });
+}
 
 /** Whether a listed session matches what a store does not ask its tables for. */
 export function matchesQuery({ status, slugs, metadata }: JournaledSession, query: SessionQuery): boolean {

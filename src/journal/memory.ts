@@ -4,12 +4,14 @@ import {
   type JournalEntry,
   type JournaledSession,
   matchesQuery,
+  maySay,
   type SessionMessage,
   type SessionQuery,
+  undecided,
 } from './journal.ts';
 import { doesNotRun, exists, noLongerOwned, runsElsewhere } from './journal-errors.ts';
 
-type Kept = Omit<JournaledSession, 'status' | 'entries'> & {
+type Kept = Omit<JournaledSession, 'status' | 'entries' | 'waiting'> & {
   ended: 'succeeded' | 'failed' | 'aborted' | null;
   entries: JournalEntry[];
   inbox: { id: number; message: SessionMessage }[];
@@ -38,7 +40,7 @@ export class MemoryJournal implements Journal {
   ): Promise<void> {
     if (this.kept.has(session.sessionId)) throw exists(session.sessionId);
     const now = Date.now();
-    const row = { ...session, slugs: [], waiting: [], createdAt: now, updatedAt: now, ended: null };
+    const row = { ...session, slugs: [], waitingCalls: [], createdAt: now, updatedAt: now, ended: null };
     this.kept.set(session.sessionId, { ...row, entries: [], inbox: [], owner, leasedUntil: 0 });
     await this.append(session.sessionId, { owner, after: 0, entries, change });
   }
@@ -48,9 +50,9 @@ export class MemoryJournal implements Journal {
     if (kept === undefined) throw doesNotRun(sessionId);
     if (kept.owner !== owner || kept.entries.length !== after) throw noLongerOwned(sessionId);
     for (const entry of entries) kept.entries.push(entry);
-    const { status = kept.ended, slugs = kept.slugs, waiting = kept.waiting } = change;
+    const { status = kept.ended, slugs = kept.slugs, waitingCalls = kept.waitingCalls } = change;
     const now = Date.now();
-    Object.assign(kept, { ended: status, slugs, waiting, updatedAt: now, leasedUntil: now + this.leaseMs });
+    Object.assign(kept, { ended: status, slugs, waitingCalls, updatedAt: now, leasedUntil: now + this.leaseMs });
     kept.inbox = kept.inbox.filter(({ id }) => !taken?.includes(id));
     if (change.status === undefined) return;
     // The order is that of the endings.
@@ -61,7 +63,7 @@ export class MemoryJournal implements Journal {
 
   /** Takes in a session that was written elsewhere. */
   load(session: JournaledSession, entries: readonly JournalEntry[]): void {
-    const { status, entries: _, ...row } = session;
+    const { status, entries: _, waiting: __, ...row } = session;
     const ended = status === 'running' || status === 'suspended' ? null : status;
     this.kept.set(row.sessionId, { ...row, ended, entries: [...entries], inbox: [], owner: null, leasedUntil: 0 });
   }
@@ -98,6 +100,7 @@ export class MemoryJournal implements Journal {
   async post(sessionId: string, message: SessionMessage): Promise<boolean> {
     const kept = this.kept.get(sessionId);
     if (kept === undefined || kept.ended !== null) return false;
+    if (!maySay(message, rowOf(kept).waitingCalls)) return false;
     this.messages += 1;
     kept.inbox.push({ id: this.messages, message });
     return true;
@@ -133,6 +136,10 @@ function isHeld({ leasedUntil }: Kept): boolean {
 }
 
 function rowOf(kept: Kept): JournaledSession {
-  const { entries, ended, inbox: _, owner: __, leasedUntil: ___, ...row } = kept;
-  return { ...row, status: ended ?? (isHeld(kept) ? 'running' : 'suspended'), entries: entries.length };
+  const { entries, ended, inbox, owner: _, leasedUntil: __, ...row } = kept;
+  const waits = undecided(
+    kept.waitingCalls,
+    inbox.map(({ message }) => message),
+  );
+  return { ...row, ...waits, status: ended ?? (isHeld(kept) ? 'running' : 'suspended'), entries: entries.length };
 }

@@ -4,8 +4,17 @@ import { oneAtATime } from '../platform/promises.ts';
 import { randomId } from '../platform/random-id.ts';
 import { isSameList } from '../platform/text.ts';
 import { isDelta, joinedDelta, progressIn } from './entries.ts';
-import type { Append, Journal, JournalEntry, SessionChange, SessionHead, SessionMessage } from './journal.ts';
-import { giveBack } from './journal.ts';
+import {
+  type Append,
+  callText,
+  giveBack,
+  type Journal,
+  type JournalEntry,
+  type SessionChange,
+  type SessionHead,
+  type SessionMessage,
+  type WaitingCall,
+} from './journal.ts';
 import { HeldLease } from './lease.ts';
 
 /** How often the inbox is read, in ms. */
@@ -20,8 +29,7 @@ type OfferedTools = Extract<JournalEntry, { type: 'offered' }>['tools'];
 export type TreeOwner = {
   /** The position in the root's event stream. */
   position(): number;
-  /** The calls that wait for approval. */
-  waiting(): string[];
+  waiting(): WaitingCall[];
   /** Takes in a message. Returns the log of the session that it is for; null if it is for none. */
   receive(message: SessionMessage): { receives(id: number): void } | null;
   /** The log can no longer be written: nothing more may be done. */
@@ -50,7 +58,7 @@ export class TreeLog {
   private next: Promise<void> | null = null;
   private tree: TreeOwner | null = null;
   /** The row's list of waiting calls; null if it is not known. */
-  private waiting: readonly string[] | null;
+  private waiting: readonly WaitingCall[] | null;
   /** The numbers of the lists of tools, by their JSON, and by themselves: most requests offer the same. */
   private readonly offers: Map<string, number>;
   private readonly lists = new WeakMap<OfferedTools, number>();
@@ -245,15 +253,15 @@ export class TreeLog {
 
   private async appendNotes(change: SessionChange): Promise<void> {
     const { notes: entries, taken, owner } = this;
-    const waiting = this.tree?.waiting() ?? [];
-    const isChanged = this.waiting === null || !isSameList(waiting, this.waiting);
+    const waitingCalls = this.tree?.waiting() ?? [];
+    const isChanged = this.waiting === null || !isSameList(waitingCalls.map(callText), this.waiting.map(callText));
     if (entries.length + taken.length === 0 && !isChanged && change.status === undefined) return;
     this.notes = [];
     this.noted = 0;
     this.taken = [];
     const after = this.written ?? 0;
     const written = this.lease.writing();
-    const append: Append = { owner, after, entries, change: isChanged ? { waiting, ...change } : change, taken };
+    const append: Append = { owner, after, entries, change: isChanged ? { waitingCalls, ...change } : change, taken };
     if (this.written === null) {
       const { sessionId, agent, metadata } = this.session;
       await this.journal.create({ sessionId, agent, metadata }, append);
@@ -262,7 +270,7 @@ export class TreeLog {
       await this.journal.append(this.session.sessionId, append);
     }
     written();
-    this.waiting = waiting;
+    this.waiting = waitingCalls;
     this.written = after + entries.length;
   }
 

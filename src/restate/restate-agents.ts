@@ -91,7 +91,10 @@ export function restateAgents(options: RestateAgentsOptions) {
           return;
         }
         const { sessionId, callId } = message;
-        const isOwn = sessionId === null ? session.waiting().includes(callId) : sessionId === session.sessionId;
+        const isOwn =
+          sessionId === null
+            ? session.waiting().some((call) => call.callId === callId)
+            : sessionId === session.sessionId;
         if (!isOwn) children.send(message);
         // A sub-agent, elsewhere, may wait for a call of the same id.
         else if (sessionId !== null || !children.areRunning()) receiveMessage(session, message);

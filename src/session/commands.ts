@@ -3,6 +3,7 @@ import type { SessionSteer } from '../../machines/index.ts';
 import { check } from '../input/check.ts';
 import { expected, PawlError, reasonOf } from '../input/errors.ts';
 import { flag, text } from '../input/shapes.ts';
+import type { WaitingCall } from '../journal/journal.ts';
 import { lazily } from '../platform/lazily.ts';
 import type { AnswerOptions, ApprovalInput, SuspendOptions } from './session.ts';
 import type { ClientAnswer, SubSession } from './sub-agents/sub-session.ts';
@@ -64,19 +65,43 @@ const decisionSchema = lazily(() =>
 );
 
 /** Decides a call of a session or its sub-agents. Returns false if none waits for it, or several do and none is named. */
-export function approveOne(root: SubSession, callId: string, { approved, reason, sessionId }: Decision): boolean {
-  return theOne(root, callId, sessionId)?.decide(callId, approved, reason) === true;
+export function approveOne(root: SubSession, callId: string, decision: ApprovalInput): boolean {
+  const { approved, reason, sessionId } = approvalDecision(decision);
+  return theOne(root, { callId, sessionId, awaits: 'approval' })?.decide(callId, approved, reason) === true;
 }
 
 /** Answers a call of a client-side tool, likewise. */
-export function answerOne(root: SubSession, callId: string, { answer, sessionId }: ReturnType<typeof checkedAnswer>) {
-  return theOne(root, callId, sessionId)?.answerCall(callId, answer) === true;
+export function answerOne(root: SubSession, callId: string, output: unknown, options: AnswerOptions): boolean {
+  const { answer, sessionId } = checkedAnswer(output, options);
+  return theOne(root, { callId, sessionId, awaits: 'answer' })?.answerCall(callId, answer) === true;
 }
 
-/** Returns the one session that waits for a call. */
-export function theOne(root: SubSession, callId: string, sessionId: string | null): SubSession | undefined {
-  const meant = root
-    .tree()
-    .filter((one) => one.waiting().includes(callId) && (sessionId === null || one.sessionId === sessionId));
-  return meant.length === 1 ? meant[0] : undefined;
+/** The calls of a session that wait. */
+export function waitingIn(
+  sessionId: string,
+  { approvals, clientCalls }: { approvals: { waiting: string[] }; clientCalls: { waiting: string[] } },
+): WaitingCall[] {
+  const calls = ({ waiting }: { waiting: string[] }, awaits: WaitingCall['awaits']) =>
+    waiting.map((callId) => ({ sessionId, callId, awaits }));
+  return [...calls(approvals, 'approval'), ...calls(clientCalls, 'answer')];
+}
+
+/** Which call a decision means, for a session that may be named. */
+export type MeantCall = Omit<WaitingCall, 'sessionId'> & { sessionId: string | null };
+
+/** Returns the one call, of those that wait, that can be meant. */
+export function theCall(calls: readonly WaitingCall[], { sessionId, callId, awaits }: MeantCall): WaitingCall | null {
+  const meant = calls.filter((one) => one.callId === callId && one.awaits === awaits);
+  const named = sessionId === null ? meant : meant.filter((one) => one.sessionId === sessionId);
+  return named.length === 1 ? (named[0] ?? null) : null;
+}
+
+/** Returns the session that made it. */
+export function theOne(root: SubSession, meant: MeantCall): SubSession | undefined {
+  const tree = root.tree();
+  const call = theCall(
+    tree.flatMap((one) => one.waiting()),
+    meant,
+  );
+  return tree.find(({ sessionId }) => sessionId === call?.sessionId);
 }

@@ -1,10 +1,11 @@
 import { type Counters, type SessionOutput, toolKey } from '../../machines/index.ts';
 import type { MachineEnd } from '../host/run-machine.ts';
 import { PawlError } from '../input/errors.ts';
+import type { WaitingCall } from '../journal/journal.ts';
 import type { Player } from '../journal/replay.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
 import type { SessionEvent, Sighting } from '../observe/events.ts';
-import { answerOne, approvalDecision, approveOne, checkedAnswer, graceOf, position, steering } from './commands.ts';
+import { answerOne, approveOne, graceOf, position, steering, waitingIn } from './commands.ts';
 import { SessionLife } from './recovery/life.ts';
 import { ResumingPlayer } from './recovery/resuming-player.ts';
 import { Suspension } from './recovery/suspension.ts';
@@ -81,11 +82,11 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   approve(callId: string, decision: ApprovalInput): boolean {
-    return approveOne(this, callId, approvalDecision(decision));
+    return approveOne(this, callId, decision);
   }
 
   answer(callId: string, output: unknown, options: AnswerOptions = {}): boolean {
-    return answerOne(this, callId, checkedAnswer(output, options));
+    return answerOne(this, callId, output, options);
   }
 
   async suspend(options: SuspendOptions = {}): Promise<void> {
@@ -101,9 +102,8 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     return [this, ...(this.subSessions?.subAgents.tree() ?? [])];
   }
 
-  waiting(): string[] {
-    const { approvals, clientCalls } = this.wired.observer.folds;
-    return [...approvals.waiting, ...clientCalls.waiting];
+  waiting(): WaitingCall[] {
+    return waitingIn(this.sessionId, this.wired.observer.folds);
   }
 
   decide(callId: string, approved: boolean, reason: string | null): boolean {

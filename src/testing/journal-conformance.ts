@@ -2,7 +2,7 @@ import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { check } from '../input/check.ts';
 import { aFunction } from '../input/shapes.ts';
-import type { Journal, JournalEntry, SessionChange } from '../journal/journal.ts';
+import type { Journal, JournalEntry, SessionChange, WaitingCall } from '../journal/journal.ts';
 
 /** Returns a journal of 1 second's lease, over the same store each time. It is closed after each check. */
 export type JournalFactory = (options: { leaseMs: number }) => Journal | Promise<Journal>;
@@ -13,6 +13,8 @@ const keysIn = (entries: readonly JournalEntry[]) => entries.map((one) => (one.t
 type Check = (one: Journal, other: Journal, sessionId: string) => Promise<void>;
 
 const leaseMs = 1_000;
+
+const waitingCall: WaitingCall = { sessionId: 'the "agent"', callId: 'call-1', awaits: 'approval' };
 
 /** Creates a session with one entry, owned by `owner`. */
 const created = (journal: Journal, sessionId: string, owner = 'one') =>
@@ -105,12 +107,42 @@ const checks: Record<string, Check> = {
       ['session.stop'],
     );
   },
+  'an append that is refused keeps its messages': async (one, other, id) => {
+    await created(one, id);
+    await other.post(id, { type: 'session.stop' });
+    const taken = (await one.inbox(id)).map((message) => message.id);
+    await rejects(one.append(id, { owner: 'other', after: 1, entries: [], taken }), { code: 'session_taken' });
+    await rejects(one.append(id, { owner: 'one', after: 7, entries: [], taken }), { code: 'session_taken' });
+    strictEqual((await other.inbox(id)).length, 1);
+  },
+  'a call is decided once, as long as it waits, and by what it waits for': async (one, other, id) => {
+    await created(one, id);
+    const { sessionId, callId } = waitingCall;
+    const approve = (to: Journal, approved: boolean, named = sessionId) =>
+      to.post(id, { type: 'approve', callId, approved, reason: null, sessionId: named });
+    const waits = async () => (await other.list({ sessionId: id })).map(({ waiting }) => waiting);
+    strictEqual(await approve(one, true), false);
+    await one.append(id, { owner: 'one', after: 1, entries: [], change: { waitingCalls: [waitingCall] } });
+    deepStrictEqual(await waits(), [['call-1']]);
+    strictEqual(await approve(other, true, 'another'), false);
+    strictEqual(await other.post(id, { type: 'answer', callId, output: 1, isError: false, sessionId }), false);
+    const tries = [true, false, true, false].map((approved, index) => approve(index < 2 ? one : other, approved));
+    strictEqual((await Promise.all(tries)).filter((is) => is).length, 1);
+    deepStrictEqual(await waits(), [[]]);
+    // Whoever runs the session does not know of the decision yet.
+    await one.append(id, { owner: 'one', after: 1, entries: [], change: { waitingCalls: [waitingCall] } });
+    deepStrictEqual([await approve(other, false), await waits()], [false, [[]]]);
+    const taken = (await one.inbox(id)).map((message) => message.id);
+    strictEqual(taken.length, 1);
+    await one.append(id, { owner: 'one', after: 1, entries: [], taken, change: { waitingCalls: [] } });
+    strictEqual(await approve(other, false), false);
+  },
   'sessions are listed by status, agent, slug and time, the latest first': async (one, other, id) => {
     const before = Date.now();
     await created(one, id);
     const metadata = { user: 'ada', paid: true, seats: 2 };
     await one.create({ sessionId: `${id}-2`, agent: 'second', metadata }, { owner: 'one', entries: [entry('first')] });
-    const change: SessionChange = { status: 'failed', slugs: ['budget_exhausted'], waiting: ['call-1'] };
+    const change: SessionChange = { status: 'failed', slugs: ['budget_exhausted'], waitingCalls: [waitingCall] };
     await one.append(`${id}-2`, { owner: 'one', after: 1, entries: [], change });
     const ids = async (query: Parameters<Journal['list']>[0]) =>
       (await other.list(query)).map(({ sessionId }) => sessionId).filter((one_) => one_.startsWith(id));
@@ -131,9 +163,9 @@ const checks: Record<string, Check> = {
     ok(row !== undefined && row.createdAt >= before && row.updatedAt >= row.createdAt);
     deepStrictEqual(row.metadata, metadata);
     strictEqual(row.entries, 1);
-    deepStrictEqual([row.slugs, row.waiting], [['budget_exhausted'], ['call-1']]);
+    deepStrictEqual([row.slugs, row.waiting, row.waitingCalls], [['budget_exhausted'], ['call-1'], [waitingCall]]);
     const [first] = await other.list({ sessionId: id });
-    deepStrictEqual([first?.slugs, first?.waiting], [[], []]);
+    deepStrictEqual([first?.slugs, first?.waiting, first?.waitingCalls], [[], [], []]);
     const rows = await Promise.all([id, `${id}-2`].map((sessionId) => other.list({ sessionId })));
     deepStrictEqual(
       rows.flat().map(({ agent, status }) => [agent, status]),

@@ -6,6 +6,7 @@ import {
   approveSession,
   defineAgent,
   type Journal,
+  resumeSession,
   type SessionEvent,
   sqliteJournal,
   startSession,
@@ -68,6 +69,32 @@ describe('D-2: a decision of a listener that reacts at once', () => {
     await session.suspend();
     expect(await approveSession(journal, 's', 'other', { approved: true })).toBe(false);
     expect(await approveSession(journal, 'none', 'other', { approved: true })).toBe(false);
+    await journal.close();
+  });
+
+  it('D-2f: is taken once, and only as what the call waits for', async () => {
+    const charged: string[] = [];
+    const ask = tool({ inputSchema, needsApproval: true, execute: () => void charged.push('charged') });
+    const { journal, session } = started(ask);
+    for await (const event of session.events) if (event.type === 'tool.approvalRequested') break;
+    await session.suspend();
+    const [{ waiting = [], waitingCalls = [] } = {}] = await journal.list({});
+    const [callId = ''] = waiting;
+    expect(waitingCalls).toEqual([{ sessionId: 's', callId, awaits: 'approval' }]);
+    expect(await answerSession(journal, 's', callId, 'charged')).toBe(false);
+    expect(await approveSession(journal, 's', callId, { approved: false, reason: 'Not today.' })).toBe(true);
+    expect(await approveSession(journal, 's', callId, { approved: true })).toBe(false);
+    expect(await journal.list({})).toMatchObject([{ waiting: [], waitingCalls: [] }]);
+    const agent = defineAgent({ name: 'asking', models: [rehearsalModel([report()])], tools: { ask: ask as never } });
+    const result = await (await resumeSession(agent, { journal, sessionId: 's', logger })).result;
+    expect(result.counters).toEqual(
+      counters({
+        ...{ turns: 2, attempts: 2, tokens: result.counters.tokens, costUsd: null, reports: { attempted: 1 } },
+        toolCalls: { requested: 2, rejected: { tool_denied: 1 }, acknowledged: 1, answered: 2 },
+      }),
+    );
+    expect(charged).toEqual([]);
+    expect(await approveSession(journal, 's', callId, { approved: true })).toBe(false);
     await journal.close();
   });
 });

@@ -9,6 +9,7 @@ import { rehearsalModel } from '../../src/testing/index.ts';
 import { freshFile } from '../support/journaled.ts';
 import { counters, report } from '../support/session.ts';
 import { errorOf } from '../support/temporary.ts';
+import { waitingCalls } from '../support/waiting-calls.ts';
 
 const entry = (key: string): JournalEntry => ({ scope: '', type: 'begun', key, at: 1 });
 const entries = [entry('first')];
@@ -176,7 +177,12 @@ describe('D-3: what a store refuses', () => {
     });
     expect(await journal.post('s', { type: 'session.stop' })).toBe(false);
     // A later change of something else leaves its end as it is.
-    await journal.append('s', { owner: 'one', after: 1, entries: [], change: { waiting: ['c'] } });
+    await journal.append('s', {
+      owner: 'one',
+      after: 1,
+      entries: [],
+      change: { waitingCalls: waitingCalls('s', ['c']) },
+    });
     expect(await journal.list({})).toMatchObject([{ status: 'failed', slugs: ['aborted'], waiting: ['c'] }]);
     expect(await journal.inbox('s')).toHaveLength(1);
   });

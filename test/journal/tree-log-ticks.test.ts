@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { SessionMessage } from '../../src/journal/journal.ts';
 import { delta, logged, stepped } from '../support/tree-logs.ts';
+import { waitingCalls } from '../support/waiting-calls.ts';
 
 const stop = { type: 'session.stop' } as SessionMessage;
 const leaseMs = 40;
@@ -124,10 +125,10 @@ describe('D-3: what is written', () => {
     log.took(1);
     await log.write();
     expect([entries().length, await journal.inbox('s')]).toEqual([2, []]);
-    for (const waiting of [['a'], []]) {
-      tree.waiting = waiting;
+    for (const calls of [waitingCalls('s', ['a']), []]) {
+      tree.waiting = calls;
       await log.write();
-      expect(journal.appends.at(-1)?.change).toEqual({ waiting });
+      expect(journal.appends.at(-1)?.change).toEqual({ waitingCalls: calls });
     }
     await log.end({ status: 'succeeded', slugs: [] });
     expect(journal.appends.at(-1)).toMatchObject({ entries: [], change: { status: 'succeeded' } });

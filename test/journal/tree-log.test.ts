@@ -3,6 +3,7 @@ import { PawlError } from '../../src/index.ts';
 import type { SessionMessage } from '../../src/journal/journal.ts';
 import type { ScopeLog } from '../../src/journal/scope-log.ts';
 import { delta, logged, type Sighted, session, stepped } from '../support/tree-logs.ts';
+import { waitingCalls } from '../support/waiting-calls.ts';
 
 const progress = (seq: number, callId: string, output: number, scope = ''): Sighted => ({
   ...{ scope, type: 'sighted', seq, at: seq },
@@ -28,9 +29,9 @@ describe('D-3: what is noted is written in one append', () => {
   it('with the calls that wait, when they change', async () => {
     const { journal, log, tree } = logged();
     const waited = async (...calls: string[]) => {
-      tree.waiting = calls;
+      tree.waiting = waitingCalls('s', calls);
       await log.write();
-      return journal.appends.map(({ change }) => change?.waiting ?? null);
+      return journal.appends.map(({ change }) => change?.waitingCalls?.map(({ callId }) => callId) ?? null);
     };
     log.note(stepped());
     expect(await waited()).toEqual([null]);
@@ -47,7 +48,7 @@ describe('D-3: what is noted is written in one append', () => {
     tree.waiting = [];
     await log.write();
     expect(log.isBegun).toBe(true);
-    expect(journal.appends.slice(1)).toMatchObject([{ after: 1, entries: [], change: { waiting: [] } }]);
+    expect(journal.appends.slice(1)).toMatchObject([{ after: 1, entries: [], change: { waitingCalls: [] } }]);
   });
 });
 

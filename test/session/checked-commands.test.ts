@@ -11,6 +11,7 @@ import {
   theOne,
 } from '../../src/session/commands.ts';
 import type { SubSession } from '../../src/session/sub-agents/sub-session.ts';
+import { waitingCalls } from '../support/waiting-calls.ts';
 
 const code = 'invalid_options';
 /** Any value that a caller without types may give. */
@@ -98,7 +99,7 @@ function sessionWith(sessionId: string, approvals: string[], answers: string[] =
   const told: unknown[] = [];
   const session = {
     sessionId,
-    waiting: () => [...approvals, ...answers],
+    waiting: () => waitingCalls(sessionId, approvals, answers),
     tree: () => [session],
     decide: (...decision: unknown[]) => told.push(decision) > 0 && approvals.includes(`${decision[0]}`),
     answerCall: (...answer: unknown[]) => told.push(answer) > 0 && answers.includes(`${answer[0]}`),
@@ -111,26 +112,32 @@ describe('the session of a tree that a command is for', () => {
   const root = { ...above.session, tree: () => [above.session, below.session] } as SubSession;
 
   it('is the one that waits for the call; with several, the one that is named', () => {
-    expect(theOne(root, 'a', null)).toBe(above.session);
-    expect(theOne(root, 'b', null)).toBe(below.session);
-    expect(theOne(root, 'c', 'below')).toBe(below.session);
-    expect(theOne(root, 'same', null)).toBeUndefined();
-    expect(theOne(root, 'same', 'below')).toBe(below.session);
-    expect(theOne(root, 'b', 'above')).toBeUndefined();
-    expect(theOne(root, 'unknown', null)).toBeUndefined();
+    const approved = (callId: string, sessionId: string | null) =>
+      theOne(root, { callId, sessionId, awaits: 'approval' });
+    const answered = (callId: string, sessionId: string | null) =>
+      theOne(root, { callId, sessionId, awaits: 'answer' });
+    expect(approved('a', null)).toBe(above.session);
+    expect(approved('b', null)).toBe(below.session);
+    expect(answered('c', 'below')).toBe(below.session);
+    expect(approved('same', null)).toBeUndefined();
+    expect(approved('same', 'below')).toBe(below.session);
+    expect(approved('b', 'above')).toBeUndefined();
+    expect(approved('unknown', null)).toBeUndefined();
+    expect(approved('c', null)).toBeUndefined();
+    expect(answered('a', null)).toBeUndefined();
   });
 
   it('is the only one that gets the decision or the answer', () => {
-    expect(approveOne(root, 'b', { approved: false, reason: 'no', sessionId: null })).toBe(true);
-    expect(answerOne(root, 'c', { answer: { output: 1, isError: false }, sessionId: null })).toBe(true);
+    expect(approveOne(root, 'b', { approved: false, reason: 'no' })).toBe(true);
+    expect(answerOne(root, 'c', 1, {})).toBe(true);
     expect(below.told).toEqual([
       ['b', false, 'no'],
       ['c', { output: 1, isError: false }],
     ]);
-    expect(approveOne(root, 'same', { approved: true, reason: null, sessionId: null })).toBe(false);
-    expect(answerOne(root, 'unknown', { answer: { output: 1, isError: false }, sessionId: null })).toBe(false);
-    // It waits for an approval, not an answer: the session itself says so.
-    expect(answerOne(root, 'a', { answer: { output: 1, isError: false }, sessionId: null })).toBe(false);
-    expect(above.told).toEqual([['a', { output: 1, isError: false }]]);
+    expect(approveOne(root, 'same', { approved: true })).toBe(false);
+    expect(answerOne(root, 'unknown', 1, {})).toBe(false);
+    // It waits for an approval, not an answer.
+    expect(answerOne(root, 'a', 1, {})).toBe(false);
+    expect(above.told).toEqual([]);
   });
 });

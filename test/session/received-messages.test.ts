@@ -12,6 +12,7 @@ import {
   stopSession,
 } from '../../src/session/recovery/messages.ts';
 import type { RootSession } from '../../src/session/running-session.ts';
+import { waitingCalls } from '../support/waiting-calls.ts';
 
 /** A session and its sub-agent, which note what they are told, and take in what they wait for. */
 function tree({ accepts = true } = {}) {
@@ -19,7 +20,7 @@ function tree({ accepts = true } = {}) {
   const session = (sessionId: string, approvals: string[], answers: string[]) => ({
     sessionId,
     log: `the log of ${sessionId}`,
-    waiting: () => [...approvals, ...answers],
+    waiting: () => waitingCalls(sessionId, approvals, answers),
     life: { observer: { position: 42, userCodeFailed: (...failure: unknown[]) => told.push(failure) } },
     decide: (...decision: unknown[]) => told.push([sessionId, ...decision]) > 0 && accepts,
     answerCall: (...answer: unknown[]) => told.push([sessionId, ...answer]) > 0 && accepts,
@@ -76,7 +77,7 @@ describe('D-2: a message from another process', () => {
     );
     const list = async () => {
       looked += 1;
-      return [{ status, waiting: ['another'] }];
+      return [{ status, waitingCalls: waitingCalls('s', ['another']) }];
     };
     const post = () => expect.unreachable();
     const store = { ...methods, list, post } as unknown as Journal;
@@ -115,7 +116,7 @@ describe('D-2: a message from another process', () => {
     connect(root, { connect: (given: typeof tied) => (tied = given) } as unknown as TreeLog);
     const tie = tied as unknown as Parameters<TreeLog['connect']>[0];
     expect(tie.position()).toBe(42);
-    expect(tie.waiting()).toEqual(['a', 'b', 'c']);
+    expect(tie.waiting()).toEqual([...waitingCalls('above', ['a']), ...waitingCalls('below', ['b'], ['c'])]);
     expect(tie.receive({ type: 'session.stop' })).toBe('the log of above');
     tie.troubled(new Error('slow'));
     expect(told).toEqual([['stop'], ['journal', new Error('slow')]]);
@@ -125,12 +126,13 @@ describe('D-2: a message from another process', () => {
 describe('D-2: a command to a session of any process', () => {
   const unused = ['create', 'append', 'read', 'lease', 'renew', 'release', 'inbox', 'delete', 'close'];
 
-  /** A journal with one session, of which call `a` waits. */
+  /** A journal with one session, whose sub-agent waits for approval of call `a`, and for the answer to `c`. */
   function posting() {
     const posted: unknown[] = [];
     const journal = {
       ...Object.fromEntries(unused.map((name) => [name, () => undefined])),
-      list: async ({ sessionId }: { sessionId: string }) => (sessionId === 's' ? [{ waiting: ['a'] }] : []),
+      list: async ({ sessionId }: { sessionId: string }) =>
+        sessionId === 's' ? [{ waitingCalls: waitingCalls('below', ['a'], ['c']) }] : [],
       post: async (...message: unknown[]) => posted.push(message) > 0,
     } as unknown as Journal;
     return { posted, journal };
@@ -140,18 +142,21 @@ describe('D-2: a command to a session of any process', () => {
     const { posted, journal } = posting();
     expect(await approveSession(journal, 's', 'a', { approved: true })).toBe(true);
     expect(await approveSession(journal, 's', 'b', { approved: true })).toBe(false);
+    expect(await approveSession(journal, 's', 'a', { approved: true, sessionId: 'above' })).toBe(false);
+    expect(await approveSession(journal, 's', 'c', { approved: true })).toBe(false);
     expect(await approveSession(journal, 'unknown', 'a', { approved: true })).toBe(false);
-    expect(await answerSession(journal, 's', 'a', undefined)).toBe(true);
-    expect(await answerSession(journal, 's', 'a', 7, { isError: true, sessionId: 'below' })).toBe(true);
+    expect(await answerSession(journal, 's', 'c', undefined)).toBe(true);
+    expect(await answerSession(journal, 's', 'c', 7, { isError: true, sessionId: 'below' })).toBe(true);
+    expect(await answerSession(journal, 's', 'a', 7)).toBe(false);
     expect(await answerSession(journal, 's', 'b', 7)).toBe(false);
     expect(await steerSession(journal, 's', 'Go on.')).toBe(true);
     expect(await stopSession(journal, 's')).toBe(true);
     expect(await abortSession(journal, 's')).toBe(true);
     expect(await abortSession(journal, 's', 'enough')).toBe(true);
     expect(posted).toEqual([
-      ['s', { type: 'approve', callId: 'a', approved: true, reason: null, sessionId: null }],
-      ['s', { type: 'answer', callId: 'a', output: null, isError: false, sessionId: null }],
-      ['s', { type: 'answer', callId: 'a', output: 7, isError: true, sessionId: 'below' }],
+      ['s', { type: 'approve', callId: 'a', approved: true, reason: null, sessionId: 'below' }],
+      ['s', { type: 'answer', callId: 'c', output: null, isError: false, sessionId: 'below' }],
+      ['s', { type: 'answer', callId: 'c', output: 7, isError: true, sessionId: 'below' }],
       ['s', { type: 'session.steer', text: 'Go on.' }],
       ['s', { type: 'session.stop' }],
       ['s', { type: 'session.abort', reason: 'aborted by the caller' }],

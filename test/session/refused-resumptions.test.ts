@@ -20,6 +20,7 @@ import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
 import { quiet, workingAgent } from '../support/journaled.ts';
 import { listed, ScriptedServer } from '../support/scripted-server.ts';
 import { callsIn, counters, report } from '../support/session.ts';
+import { waitingCalls } from '../support/waiting-calls.ts';
 
 /** A journal that holds these entries of a suspended session. */
 async function withEntries(entries: readonly JournalEntry[]): Promise<MemoryJournal> {
@@ -213,7 +214,7 @@ it.each([
   const note = ({ type, callId }: { type: string; callId: string }) => told.push(`${type} ${callId}`);
   const folds = { stream: { all: () => events }, telemetry: { event: () => {} }, listener: { event: note } };
   const life = new SessionLife({ observer: { folds } } as unknown as LifeParts);
-  const session = { sessionId: 's', waiting: () => ['a', 'c'], life, tree: () => [session] };
+  const session = { sessionId: 's', waiting: () => waitingCalls('s', ['a'], ['c']), life, tree: () => [session] };
   tellWhatWaits(session as never, 7, options);
   expect(told).toEqual(['tool.started d', ...asked]);
 });

@@ -21,6 +21,7 @@ import { journalWith } from '../support/dying-journal.ts';
 import { quiet, workingAgent } from '../support/journaled.ts';
 import { report } from '../support/session.ts';
 import { event, named } from '../support/ui-events.ts';
+import { waitingCalls } from '../support/waiting-calls.ts';
 
 /** A session whose sub-agent takes two turns, and all that its journal holds in the end. */
 const { agent: helper } = workingAgent({ name: 'helping' });
@@ -224,7 +225,7 @@ describe('D-3: a session that is resumed from its journal', () => {
     const spanned: number[] = [];
     const sessionOf = (sessionId: string, approvals: string[], clientCalls: string[]) => ({
       sessionId,
-      waiting: () => [...approvals, ...clientCalls],
+      waiting: () => waitingCalls(sessionId, approvals, clientCalls),
       life: new SessionLife({
         observer: {
           folds: {

@@ -136,6 +136,47 @@ export const brokenJournals: Record<string, Record<string, Broken>> = {
         sound.append(id, { ...append, taken: (await sound.inbox(id)).map((message) => message.id) }),
     }),
   },
+  'an append that is refused keeps its messages': {
+    'takes them anyway': (sound) => ({
+      append: (id, append) =>
+        sound.append(id, append).catch(async (error) => {
+          await sound.append(id, { owner: 'one', after: 1, entries: [], taken: append.taken ?? [] });
+          throw error;
+        }),
+    }),
+    'refuses none': (sound) => ({ append: (id, append) => sound.append(id, append).catch(() => undefined) }),
+  },
+  'a call is decided once, as long as it waits, and by what it waits for': {
+    'takes whatever is decided': (sound) => ({
+      post: async (id, message) => (await sound.post(id, message)) || true,
+    }),
+    'takes each decision': (sound) => ({
+      post: async (id, message) => {
+        const posted = await sound.post(id, message);
+        const [row] = await sound.list({ sessionId: id });
+        return posted || (row?.waitingCalls.length === 0 && (await sound.inbox(id)).length > 0);
+      },
+    }),
+    'lists what is decided': (sound) => {
+      let waits: Pick<JournaledSession, 'waiting' | 'waitingCalls'> = { waiting: [], waitingCalls: [] };
+      return {
+        append: async (id, append) => {
+          const { waitingCalls = waits.waitingCalls } = append.change ?? {};
+          waits = { waiting: waitingCalls.map(({ callId }) => callId), waitingCalls };
+          return sound.append(id, append);
+        },
+        list: async (query) => (await sound.list(query)).map((row) => ({ ...row, ...waits })),
+      };
+    },
+    'looks at the id of the call alone': (sound) => ({
+      post: async (id, message) => {
+        if (!('callId' in message)) return sound.post(id, message);
+        const [row] = await sound.list({ sessionId: id });
+        const call = row?.waitingCalls.find(({ callId }) => callId === message.callId);
+        return sound.post(id, { ...message, sessionId: call?.sessionId ?? null });
+      },
+    }),
+  },
   'sessions are listed by status, agent, slug and time, the latest first': {
     'does not look at the id': notAskedFor('sessionId'),
     'does not look at what the id begins with': notAskedFor('idPrefix'),
@@ -157,7 +198,8 @@ export const brokenJournals: Record<string, Record<string, Broken>> = {
     })),
     'forgets metadata': listing(() => ({ metadata: {} })),
     'forgets slugs': listing(() => ({ slugs: [] })),
-    'forgets what waits': listing(() => ({ waiting: [] })),
+    'forgets what waits': listing(() => ({ waiting: [], waitingCalls: [] })),
+    'forgets where it waits': listing(() => ({ waitingCalls: [] })),
     'confuses agents': listing(() => ({ agent: 'tested' })),
     'miscounts entries': listing(() => ({ entries: 2 })),
     'has times in seconds': listing(({ createdAt }) => ({ createdAt: createdAt / 1_000 })),

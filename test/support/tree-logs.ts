@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { PawlError } from '../../src/index.ts';
-import type { Append, JournalEntry, SessionMessage } from '../../src/journal/journal.ts';
+import type { Append, JournalEntry, SessionMessage, WaitingCall } from '../../src/journal/journal.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import type { ScopeLog } from '../../src/journal/scope-log.ts';
 import { TreeLog, type TreeOwner } from '../../src/journal/tree-log.ts';
@@ -43,7 +43,7 @@ export const delta = (seq: number, text: string, over: object = {}, scope = ''):
 export function logged({ leaseMs = 60_000, recorded = [] as JournalEntry[] } = {}) {
   const journal = new Told({ leaseMs });
   const log = new TreeLog(journal, session, 'me', recorded);
-  const tree = { position: 7, waiting: [] as string[], failures: [] as PawlError[], troubles: [] as unknown[] };
+  const tree = { position: 7, waiting: [] as WaitingCall[], failures: [] as PawlError[], troubles: [] as unknown[] };
   const got: SessionMessage[] = [];
   let scope: ScopeLog | null = null;
   const owner: TreeOwner = {

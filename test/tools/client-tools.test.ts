@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   answerSession,
+  approveSession,
   defineAgent,
   listSessions,
   resumeSession,
@@ -142,7 +143,9 @@ describe('C-1: tools without `execute`, which are answered from outside', () => 
     expect((await listSessions(journal, { sessionId }))[0]).toMatchObject({
       status: 'suspended',
       waiting: ['call-1-0'],
+      waitingCalls: [{ sessionId, callId: 'call-1-0', awaits: 'answer' }],
     });
+    expect(await approveSession(journal, sessionId, 'call-1-0', { approved: true })).toBe(false);
     const again = await resumeSession(agent, { journal, sessionId, logger });
     await handedOut(again);
     expect(await answerSession(journal, sessionId, 'call-9-9', 1)).toBe(false);

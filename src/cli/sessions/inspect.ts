@@ -71,6 +71,6 @@ function loadTape(journal: MemoryJournal, file: string): void {
   const isEnded = status === 'succeeded' || status === 'failed' || status === 'aborted';
   const slugs = root?.slugs ?? [];
   const times = { createdAt: input.at, updatedAt: recorded.told.at(-1)?.at ?? input.at };
-  const row = { sessionId, agent, metadata, slugs, waiting: [], ...times, entries: entries.length };
+  const row = { sessionId, agent, metadata, slugs, waiting: [], waitingCalls: [], ...times, entries: entries.length };
   journal.load({ ...row, status: isEnded ? status : 'suspended' }, entries);
 }

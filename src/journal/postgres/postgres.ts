@@ -4,12 +4,15 @@ import { PawlError } from '../../input/errors.ts';
 import { milliseconds } from '../../input/shapes.ts';
 import {
   type Append,
+  callDecidedBy,
+  callText,
   type Journal,
   type JournalEntry,
   type JournaledSession,
   matchesQuery,
   type SessionMessage,
   type SessionQuery,
+  undecided,
 } from '../journal.ts';
 import { doesNotRun, exists, incomplete, noLongerOwned, runsElsewhere, UnsentError } from '../journal-errors.ts';
 import { PostgresServer } from './server.ts';
@@ -66,6 +69,8 @@ type Row = Pick<JournaledSession, 'agent'> & {
   updated: string;
   entries: string;
   held: boolean;
+  /** The messages of its inbox, as JSON. */
+  inbox: string[];
 };
 
 /**
@@ -109,7 +114,7 @@ class PostgresJournal implements Journal {
 
   async append(sessionId: string, { owner, after, entries, change = {}, taken = [] }: Append) {
     // Undefined remains undefined, which is sent as NULL.
-    const json = (list: readonly string[] | undefined) => JSON.stringify(list);
+    const json = (list: readonly unknown[] | undefined) => JSON.stringify(list);
     const held = await this.query(
       `WITH held AS (
          UPDATE $.sessions SET entries = $3::bigint + cardinality($6::text[]), updated = ${now}, leased = ${now} + $7,
@@ -127,7 +132,7 @@ class PostgresJournal implements Journal {
         json(change.slugs),
         texts(entries),
         this.leaseMs,
-        json(change.waiting),
+        change.waitingCalls === undefined ? undefined : `[${change.waitingCalls.map(callText).join()}]`,
         taken,
       ],
     );
@@ -170,10 +175,15 @@ class PostgresJournal implements Journal {
   }
 
   async post(sessionId: string, message: SessionMessage) {
+    const call = callDecidedBy(message);
+    // The lock on the row keeps its owner from taking a message for the call between the two looks.
     const posted = await this.query(
-      `WITH ${durable} INSERT INTO $.inbox (session, message)
-       SELECT number, $2 FROM $.sessions, durable WHERE id = $1 AND ended IS NULL RETURNING id`,
-      [sessionId, JSON.stringify(message)],
+      `WITH ${durable}, row AS (
+         SELECT number FROM $.sessions WHERE id = $1 AND ended IS NULL AND ($3::text IS NULL OR strpos(waiting, $3) > 0)
+         FOR NO KEY UPDATE
+       ) INSERT INTO $.inbox (session, message, call) SELECT number, $2, $3 FROM row, durable
+       ON CONFLICT (session, md5(call)) DO NOTHING RETURNING id`,
+      [sessionId, JSON.stringify(message), call === null ? null : callText(call)],
     );
     return posted.length > 0;
   }
@@ -189,7 +199,8 @@ class PostgresJournal implements Journal {
   async list(query: SessionQuery) {
     const { sessionId, idPrefix = '', agent, since = 0 } = query;
     const rows = await this.query<Row>(
-      `SELECT *, owner IS NOT NULL AND leased > ${now} AS held FROM $.sessions
+      `SELECT *, owner IS NOT NULL AND leased > ${now} AS held,
+         ARRAY(SELECT message FROM $.inbox WHERE session = number) AS inbox FROM $.sessions
        WHERE updated >= $1 AND agent = coalesce($2, agent) AND id = coalesce($3, id) AND starts_with(id, $4)
        ORDER BY updated DESC, number DESC`,
       [Math.min(Math.ceil(since), Number.MAX_SAFE_INTEGER), agent ?? null, sessionId ?? null, idPrefix],
@@ -249,7 +260,10 @@ function sessionOf(row: Row): JournaledSession {
     metadata: JSON.parse(row.metadata),
     status: row.ended ?? (row.held ? 'running' : 'suspended'),
     slugs: JSON.parse(row.slugs),
-    waiting: JSON.parse(row.waiting),
+    ...undecided(
+      JSON.parse(row.waiting),
+      row.inbox.map((message) => JSON.parse(message)),
+    ),
     createdAt: Number(row.created),
     updatedAt: Number(row.updated),
     entries: Number(row.entries),

@@ -1,6 +1,6 @@
 import { PawlError } from '../../input/errors.ts';
 
-const schemaVersion = 2;
+const schemaVersion = 3;
 /** Those that hold any text. SQL_ASCII keeps the bytes as they come, which are UTF-8. */
 const encodings = ['UTF8', 'SQL_ASCII'];
 
@@ -17,9 +17,9 @@ const tables = `
   );
   CREATE TABLE IF NOT EXISTS $.inbox (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, message text NOT NULL,
-    session bigint NOT NULL REFERENCES $.sessions ON DELETE CASCADE
+    session bigint NOT NULL REFERENCES $.sessions ON DELETE CASCADE, call text
   );
-  CREATE INDEX IF NOT EXISTS inbox_session ON $.inbox (session);
+  CREATE UNIQUE INDEX IF NOT EXISTS inbox_call ON $.inbox (session, md5(call));
   CREATE TABLE IF NOT EXISTS $.version (version integer PRIMARY KEY);
   INSERT INTO $.version SELECT ${schemaVersion} WHERE NOT EXISTS (SELECT 1 FROM $.version);
 `;

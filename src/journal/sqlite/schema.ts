@@ -1,4 +1,4 @@
-import type { JournaledSession } from '../journal.ts';
+import { type JournaledSession, undecided } from '../journal.ts';
 
 /** "Pawl", so that another program's database is not taken for a journal. */
 export const applicationId = 0x5061776c;
@@ -33,6 +33,8 @@ export type SessionRow = {
   entries: number;
   owner: string | null;
   leased: number;
+  /** The messages of its inbox, as JSON. */
+  inbox: string;
 };
 
 /** A session without an owner has no lease: `leased` is 0. */
@@ -42,13 +44,14 @@ export function isRowHeld({ leased }: SessionRow, now: number): boolean {
 
 export function journaledSession(row: SessionRow, now: number): JournaledSession {
   const { id, agent, metadata, ended, slugs, waiting, created, updated, entries } = row;
+  const messages = JSON.parse(row.inbox).map((message: string) => JSON.parse(message));
   return {
     sessionId: id,
     agent,
     metadata: JSON.parse(metadata),
     status: ended ?? (isRowHeld(row, now) ? 'running' : 'suspended'),
     slugs: JSON.parse(slugs),
-    waiting: JSON.parse(waiting),
+    ...undecided(JSON.parse(waiting), messages),
     createdAt: created,
     updatedAt: updated,
     entries,

@@ -7,6 +7,7 @@ import {
   type Journal,
   type JournalEntry,
   matchesQuery,
+  maySay,
   type SessionMessage,
   type SessionQuery,
 } from '../journal.ts';
@@ -36,6 +37,8 @@ export function sqliteJournal(file: string, options: SqliteJournalOptions = {}):
   const { leaseMs } = check(optionsSchema(), options, 'options', 'invalid_options');
   return new SqliteJournal(file, leaseMs);
 }
+
+const columns = '*, (SELECT json_group_array(message) FROM inbox WHERE session = number) AS inbox';
 
 class SqliteJournal implements Journal {
   readonly leaseMs: number;
@@ -118,6 +121,7 @@ class SqliteJournal implements Journal {
     return this.database.write(() => {
       const row = this.rowOf(sessionId);
       if (row === undefined || row.ended !== null) return false;
+      if (!maySay(message, journaledSession(row, 0).waitingCalls)) return false;
       this.database.run('INSERT INTO inbox (session, message) VALUES (?, ?)', row.number, JSON.stringify(message));
       return true;
     });
@@ -139,7 +143,7 @@ class SqliteJournal implements Journal {
     return this.database.read(() => {
       const now = Date.now();
       const rows = this.database.all<SessionRow>(
-        `SELECT * FROM sessions WHERE id >= ? AND id < CAST(? AS TEXT) AND substr(id, 1, length(?)) = ? AND updated >= ? AND agent = coalesce(?, agent)
+        `SELECT ${columns} FROM sessions WHERE id >= ? AND id < CAST(? AS TEXT) AND substr(id, 1, length(?)) = ? AND updated >= ? AND agent = coalesce(?, agent)
          ${sessionId === undefined ? '' : 'AND id = ?'} ORDER BY updated DESC, number DESC`,
         // The bounds let the index find them: no character begins with the byte 255.
         ...[idPrefix, Buffer.concat([Buffer.from(idPrefix), Buffer.of(255)]), idPrefix, idPrefix, since, agent ?? null],
@@ -171,7 +175,7 @@ class SqliteJournal implements Journal {
 
   private insert(sessionId: string, { owner, after, entries, change = {}, taken }: Append): void {
     const now = Date.now();
-    const json = (list: readonly string[] | undefined) => (list === undefined ? null : JSON.stringify(list));
+    const json = (list: readonly unknown[] | undefined) => (list === undefined ? null : JSON.stringify(list));
     const [held] = this.database.all<Pick<SessionRow, 'number'>>(
       `UPDATE sessions SET entries = ?, updated = ?, leased = ?, ended = coalesce(?, ended), slugs = coalesce(?, slugs),
        waiting = coalesce(?, waiting) WHERE id = ? AND owner = ? AND entries = ? RETURNING number`,
@@ -180,7 +184,7 @@ class SqliteJournal implements Journal {
       now + this.leaseMs,
       change.status ?? null,
       json(change.slugs),
-      json(change.waiting),
+      json(change.waitingCalls),
       sessionId,
       owner,
       after,
@@ -200,6 +204,6 @@ class SqliteJournal implements Journal {
   }
 
   private rowOf(sessionId: string): SessionRow | undefined {
-    return this.database.all<SessionRow>('SELECT * FROM sessions WHERE id = ?', sessionId)[0];
+    return this.database.all<SessionRow>(`SELECT ${columns} FROM sessions WHERE id = ?`, sessionId)[0];
   }
 }

@@ -1,10 +1,10 @@
 import { sleep, systemClock } from '../../host/clock.ts';
 import { messageOf } from '../../input/errors.ts';
 import { checkSession } from '../../journal/given.ts';
-import type { Journal, SessionMessage } from '../../journal/journal.ts';
+import type { Journal, SessionMessage, WaitingCall } from '../../journal/journal.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';
 import type { TreeLog } from '../../journal/tree-log.ts';
-import { approvalDecision, checkedAnswer, steering, theOne } from '../commands.ts';
+import { approvalDecision, checkedAnswer, type MeantCall, steering, theCall, theOne } from '../commands.ts';
 import type { RootSession } from '../running-session.ts';
 import type { AnswerOptions, ApprovalInput } from '../session.ts';
 import { giveUp } from './suspension.ts';
@@ -29,7 +29,7 @@ export function callIn({ sessionId }: { sessionId: string }, callId: string): st
 export function decidedBy(root: RootSession, messages: Awaited<ReturnType<TreeLog['messages']>>): string[] {
   return messages.flatMap(({ message }) => {
     if (message.type !== 'approve') return [];
-    const meant = theOne(root, message.callId, message.sessionId);
+    const meant = theOne(root, { ...message, awaits: 'approval' });
     return meant === undefined ? [] : [callIn(meant, message.callId)];
   });
 }
@@ -39,12 +39,12 @@ export function receiveMessage(root: RootSession, message: SessionMessage): Scop
   switch (message.type) {
     case 'approve': {
       const { callId, approved, reason, sessionId } = message;
-      const meant = theOne(root, callId, sessionId);
+      const meant = theOne(root, { callId, sessionId, awaits: 'approval' });
       return meant?.decide(callId, approved, reason) ? meant.log : null;
     }
     case 'answer': {
       const { callId, output, isError, sessionId } = message;
-      const meant = theOne(root, callId, sessionId);
+      const meant = theOne(root, { callId, sessionId, awaits: 'answer' });
       return meant?.answerCall(callId, { output, isError }) ? meant.log : null;
     }
     case 'session.steer':
@@ -62,8 +62,9 @@ export function receiveMessage(root: RootSession, message: SessionMessage): Scop
 
 /**
  * Decides a call that awaits approval, from any process: whoever runs the session, now or later, takes the decision in.
- * Returns false if the journal holds no such session, or no call of this id waits in it. A decision for which none waits
- * by then, or several and none is named, is dropped.
+ * Returns false where it decides nothing: no such session, no call of this id that waits for approval, several and none
+ * named, or a decision that was given before. Between true and the moment the decision is taken in, at most 250 ms in a
+ * session that runs, its own process may still decide otherwise, or `approvalTimeoutMs` end (D-2f).
  */
 export async function approveSession(
   journal: Journal,
@@ -75,8 +76,8 @@ export async function approveSession(
 }
 
 /**
- * Answers a call of a client-side tool from any process (see `Session.answer`). Returns false if the journal holds no
- * such session, or no call of this id waits in it; see `approveSession`.
+ * Answers a call of a client-side tool from any process (see `Session.answer`). Returns false where it answers nothing,
+ * as `approveSession` does.
  */
 export async function answerSession(
   journal: Journal,
@@ -95,20 +96,25 @@ async function postFor(
   message: Extract<SessionMessage, { callId: string }>,
 ): Promise<boolean> {
   checkSession(journal, sessionId);
-  if (!(await isWaiting(journal, sessionId, message.callId))) return false;
-  return journal.post(sessionId, message);
+  const call = await waitingCall(journal, sessionId, message);
+  return call !== null && journal.post(sessionId, { ...message, sessionId: call.sessionId });
 }
 
 /** How long a running session may take to record a waiting call that its listeners already know of, in ms. */
 const writtenWithinMs = 250;
 const lookAgainMs = 25;
 
-/** Whether a call waits in a session. */
-async function isWaiting(journal: Journal, sessionId: string, callId: string): Promise<boolean> {
+/** Returns the call of a session that a message means; null if none waits. */
+async function waitingCall(
+  journal: Journal,
+  sessionId: string,
+  message: Extract<SessionMessage, { callId: string }>,
+): Promise<WaitingCall | null> {
+  const meant: MeantCall = { ...message, awaits: message.type === 'approve' ? 'approval' : 'answer' };
   for (let waited = 0; ; waited += lookAgainMs) {
     const [session] = await journal.list({ sessionId });
-    if (session?.waiting.includes(callId) === true) return true;
-    if (session?.status !== 'running' || waited >= writtenWithinMs) return false;
+    const call = theCall(session?.waitingCalls ?? [], meant);
+    if (call !== null || session?.status !== 'running' || waited >= writtenWithinMs) return call;
     await sleep(systemClock, lookAgainMs);
   }
 }

@@ -127,7 +127,7 @@ export function tellWhatWaits(
   { decided = [], handedOut = false }: { decided?: readonly string[]; handedOut?: boolean } = {},
 ): void {
   session.life.retell(began, () => {
-    const waiting = session.tree().flatMap((one) => one.waiting().map((callId) => callIn(one, callId)));
+    const waiting = session.tree().flatMap((one) => one.waiting().map((call) => callIn(call, call.callId)));
     const open = new Set(waiting.filter((call) => !decided.includes(call)));
     return (event) => {
       const asks = event.type === 'tool.approvalRequested' || (handedOut && event.type === 'tool.handedOut');

@@ -1,4 +1,5 @@
 import type { Allowance, Json } from '../../../machines/index.ts';
+import type { WaitingCall } from '../../journal/journal.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';
 import type { SessionLife } from '../recovery/life.ts';
 import type { Session } from '../session.ts';
@@ -12,8 +13,8 @@ export type SubSession = Pick<Session, 'sessionId' | 'result' | 'counters' | 'st
   readonly life: SessionLife;
   /** This session, and those below that have not ended. */
   tree(): SubSession[];
-  /** The calls that wait for approval or an answer, without those of its sub-agents. */
-  waiting(): string[];
+  /** Its own calls that wait, without those of its sub-agents. */
+  waiting(): WaitingCall[];
   decide(callId: string, approved: boolean, reason: string | null): boolean;
   /** Answers a call of a client-side tool. */
   answerCall(callId: string, answer: ClientAnswer): boolean;
