@@ -1,4 +1,5 @@
 import { pulledEvents, type SentEvent } from '../serve/event-stream.ts';
+import { MaskedErrors } from './masked-errors.ts';
 import {
   checkedResponse,
   checkFollowed,
@@ -10,22 +11,23 @@ import {
 /**
  * Returns a session's events as server-sent events, for pages without the AI SDK. `event` is the event's type, `data` is
  * the event as JSON, and `id` is its position, which an `EventSource` that reconnects sends as `Last-Event-ID` (see
- * `lastEventId`). A reader that disconnects does not stop the session. Throws `invalid_options`.
+ * `lastEventId`). Error texts are masked as on any page (`onError`). A reader that disconnects does not stop the session. Throws `invalid_options`.
  */
 export function toEventStreamResponse(
   session: Followed,
-  options: Pick<UIStreamOptions, 'from'> & ResponseInit = {},
+  options: Pick<UIStreamOptions, 'from' | 'onError'> & ResponseInit = {},
 ): Response {
   checkFollowed(session, options, 'response');
-  const { from = 0, ...init } = options;
+  const { from = 0, onError, ...init } = options;
   checkPosition(from);
+  const errors = new MaskedErrors(onError);
   const events = session.eventsFrom(from + 1)[Symbol.asyncIterator]();
   const sent: AsyncIterator<SentEvent> = {
     next: async () => {
       const { value, done } = await events.next();
       return done === true
         ? { done, value: undefined }
-        : { done: false, value: { id: value.seq, event: value.type, data: value } };
+        : { done: false, value: { id: value.seq, event: value.type, data: errors.masked(value) } };
     },
     return: async () => {
       await events.return?.();

@@ -124,7 +124,7 @@ export class StreamedReply {
       case 'tool-result': {
         const common = { toolCallId: part.callId, providerExecuted: true, ...metadata(part) };
         return part.isError
-          ? [{ type: 'tool-output-error', errorText: JSON.stringify(part.result), ...common }]
+          ? [{ type: 'tool-output-error', errorText: errorTextOf(part.result), ...common }]
           : [{ type: 'tool-output-available', output: part.result, ...common }];
       }
       case 'source':
@@ -188,4 +188,8 @@ function objectOf(value: Json): JsonObject {
 
 function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : '';
+}
+
+function errorTextOf(result: Json): string {
+  return typeof result === 'string' ? result : JSON.stringify(result);
 }

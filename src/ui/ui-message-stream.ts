@@ -3,12 +3,13 @@ import { z } from 'zod';
 import { eventLoopTurn } from '../host/clock.ts';
 import { check } from '../input/check.ts';
 import { expected, PawlError, reasonOf } from '../input/errors.ts';
-import { hasMethods } from '../input/shapes.ts';
+import { aFunction, hasMethods } from '../input/shapes.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { lazily } from '../platform/lazily.ts';
 import { withKeepAlive } from '../serve/kept-open.ts';
 import type { Session } from '../session/session.ts';
 import { type CallReference, waitingOutput } from './call-reference.ts';
+import { MaskedErrors, type OnError } from './masked-errors.ts';
 import { Pause } from './pause.ts';
 import { UIChunks } from './ui-chunks.ts';
 import type { UIChunk } from './ui-message.ts';
@@ -24,6 +25,11 @@ export type UIStreamOptions = {
   from?: number;
   /** The calls that have just been decided, whose decisions need not have arrived yet. */
   decided?: readonly CallReference[];
+  /**
+   * What a page shows of an error of a provider or a tool. Default: only that there was one, and the slugs of a session
+   * that failed, since the text may say how the server is made (S-6f).
+   */
+  onError?: OnError;
 };
 
 /**
@@ -54,6 +60,7 @@ export function toUIMessageStream<Report>(
 const streamShape = {
   from: z.unknown().optional(),
   decided: z.array(z.looseObject({ callId: z.string() }), { error: 'an array of calls' }).optional(),
+  onError: aFunction.optional(),
 } satisfies Record<keyof UIStreamOptions, z.ZodType>;
 const anObject = { error: 'an object' };
 const streamSchema = lazily(() => z.strictObject(streamShape, anObject));
@@ -88,9 +95,12 @@ export function toUIMessageStreamResponse<Report>(
   options: UIStreamOptions & ResponseInit = {},
 ): Response {
   checkFollowed(session, options, 'response');
-  const { from, decided, ...init } = options;
-  const position = { ...(from !== undefined && { from }), ...(decided !== undefined && { decided }) };
-  const stream = toUIMessageStream(session, position);
+  const { from, decided, onError, ...init } = options;
+  const stream = toUIMessageStream(session, {
+    ...(from !== undefined && { from }),
+    ...(decided !== undefined && { decided }),
+    ...(onError !== undefined && { onError }),
+  });
   return checkedResponse(() => {
     const response = createUIMessageStreamResponse({ ...init, stream });
     return response.body === null ? response : new Response(withKeepAlive(response.body), response);
@@ -101,10 +111,11 @@ export function toUIMessageStreamResponse<Report>(
 async function* chunksOf(
   sessionId: string,
   events: AsyncIterator<SessionEvent>,
-  { from = 0, decided = [] }: UIStreamOptions,
+  { from = 0, decided = [], onError }: UIStreamOptions,
 ): AsyncGenerator<UIChunk, void> {
   const ui = new UIChunks();
   const pause = new Pause(decided);
+  const errors = new MaskedErrors(onError);
   let last: SessionEvent | null = null;
   let isBegun = false;
   const begin = function* (event: SessionEvent): Generator<UIChunk> {
@@ -123,8 +134,9 @@ async function* chunksOf(
       await events.return?.();
       return;
     }
-    const { value: event, done } = await next;
+    const { value, done } = await next;
     if (done === true) break;
+    const event = errors.masked(value);
     last = event;
     pause.takeEvent(event);
     if (event.seq > from) yield* begin(event);

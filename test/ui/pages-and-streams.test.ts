@@ -34,7 +34,7 @@ describe('a session on a page', () => {
   });
 
   it.each([
-    [{ form: 1_000 }, 'Unknown option `options.form`. Options: from, decided.'],
+    [{ form: 1_000 }, 'Unknown option `options.form`. Options: from, decided, onError.'],
     [{ decided: {} }, '`options.decided` must be an array of calls; got {}.'],
     [null, '`options` must be an object; got null.'],
   ])('options that are wrong or unknown are refused: %j', (options, message) => {

@@ -130,7 +130,7 @@ describe('S-6: the stream of a message', () => {
     const below = { path: ['reader'], sessionId: 's2' };
     const started = event('subAgent.started', { ...named('look'), childSessionId: 's2', seq: 5 });
     const inner = [
-      event('attempt.replied', { ...below, seq: 6 }),
+      event('attempt.replied', { ...replied([]), ...below, seq: 6 }),
       event('tool.approvalRequested', { ...named('send', 3), input: {}, ...below, seq: 7 }),
     ];
     const chunks = await chunksOf(toUIMessageStream(followed(...waiting.slice(0, 4), started, ...inner).session));

@@ -4,6 +4,7 @@ import { aJournal } from '../../journal/given.ts';
 import { handlerShape } from '../../serve/given.ts';
 import type { SessionOptions } from '../../session/options.ts';
 import type { Metadata } from '../../vocabulary/metadata.ts';
+import type { OnError } from '../masked-errors.ts';
 
 /** The options of every session of a chat, as for `startSession`. */
 export type ChatOptions<Context = unknown> = Pick<
@@ -18,6 +19,8 @@ export type ChatOptions<Context = unknown> = Pick<
    * the body of a request; so may `context` and `metadata`, if each reads a `request.clone()`.
    */
   authorize?: (asked: ChatAction) => boolean | Promise<boolean>;
+  /** What a page shows of an error of a provider or a tool (see `UIStreamOptions`). */
+  onError?: OnError;
   /** Sessions at once, for all chats together; a request beyond them is answered with 503. Default: 16. */
   maxSessions?: number;
 } & (unknown extends Context ? { context?: ContextOf<Context> } : { context: ContextOf<Context> });
@@ -49,4 +52,5 @@ export const chatOptionsSchema = z.strictObject({
     .regex(/^\/[^?#]*$/, { error: aPath })
     .optional(),
   authorize: aFunction.optional(),
+  onError: aFunction.optional(),
 } satisfies Record<keyof ChatOptions, z.ZodType>);

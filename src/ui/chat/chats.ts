@@ -108,7 +108,7 @@ export class Chats {
       session.abort('an earlier session of its chat could not be ended');
       throw error;
     });
-    return toUIMessageStreamResponse(session);
+    return this.streamed(session);
   }
 
   /**
@@ -116,7 +116,15 @@ export class Chats {
    * begins it; the other takes the number after, and ends the first.
    */
   private async started(chatId: string, own: Pick<SessionOptions, 'context' | 'messages' | 'metadata'>) {
-    const { context: _, metadata: __, path: ___, authorize: ____, maxSessions: _____, ...options } = this.options;
+    const {
+      context: _,
+      metadata: __,
+      path: ___,
+      authorize: ____,
+      maxSessions: _____,
+      onError: ______,
+      ...options
+    } = this.options;
     const { journal } = options;
     for (let tries = 1; ; tries += 1) {
       const recorded = await this.recorded(chatId);
@@ -160,7 +168,9 @@ export class Chats {
   }
 
   private streamed(session: Session | Followed, from = 0): Response {
-    return toUIMessageStreamResponse(session, { from, decided: this.decided.get(session.sessionId) ?? [] });
+    const { onError } = this.options;
+    const decided = this.decided.get(session.sessionId) ?? [];
+    return toUIMessageStreamResponse(session, { from, decided, ...(onError !== undefined && { onError }) });
   }
 
   private async end(session: Session | undefined, unended: readonly string[]): Promise<void> {
