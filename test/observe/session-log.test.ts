@@ -124,12 +124,30 @@ describe('S-3: the end of a session', () => {
     retryAt: Date.UTC(2026, 0, 1),
     detail: `no ${key}`,
   };
-  it.each<[string, Fact['type'] | Sighting['type'], Failure, string]>([
-    ['a failure is an ERROR', 'session.failed', failure, 'error'],
+  it.each<[string, Fact['type'] | Sighting['type'], Failure, string, string?]>([
+    [
+      'a failure is an ERROR',
+      'session.failed',
+      failure,
+      'error',
+      'The provider limits the rate: try again later, or add another model to the agent.',
+    ],
     ['an abort is an INFO', 'session.aborted', { ...failure, slugs: ['aborted'] }, 'info'],
-    ['a suspension is an INFO', 'session.suspended', { ...failure, slugs: ['suspended'] }, 'info'],
-    ['a broken journal is an ERROR', 'session.suspended', { ...failure, slugs: ['journal_failed'] }, 'error'],
-  ])('%s', (_, type, why, level) => {
+    [
+      'a suspension is an INFO',
+      'session.suspended',
+      { ...failure, slugs: ['suspended'] },
+      'info',
+      'Resume it from its journal.',
+    ],
+    [
+      'a broken journal is an ERROR',
+      'session.suspended',
+      { ...failure, slugs: ['journal_failed'] },
+      'error',
+      'See to the journal, such as a full disk, and resume the session.',
+    ],
+  ])('%s', (_, type, why, level, advice) => {
     const { log, lines } = logOf(null, { parentSessionId: 'p', metadata: { user: key } });
     if (type === 'session.suspended') log.sighting({ type, failure: why });
     else log.fact({ type, turns: 2, failure: why } as Fact);
@@ -140,6 +158,7 @@ describe('S-3: the end of a session', () => {
         {
           ...{ event: type, ...own, parentSessionId: 'p', metadata: { user: '[redacted]' }, slugs: why.slugs },
           ...{ detail: 'no [redacted]', retryAt: '2026-01-01T00:00:00.000Z' },
+          ...(advice !== undefined && { advice: [advice] }),
           ...{ turns, attempts, requests, toolCalls, tokens, costUsd, tree },
         },
         `${type.replace('.', ' ')}: ${why.slugs.length === 2 ? 'no_targets, rate_limited' : why.slugs[0]}`,

@@ -45,7 +45,7 @@ describe('the bound', () => {
   });
 
   it('B-3 T-5: a model that only sends text fails in turn 1 after maxRetries requests', async () => {
-    const { result, requests } = await runOverWire({
+    const { result, requests, errors } = await runOverWire({
       script: [{ text: 'I think that it is done.' }],
       definition: { tools: { search }, limits: { maxTurns: 5, maxRetries: 4 } },
     });
@@ -54,6 +54,8 @@ describe('the bound', () => {
     expect(result.report).toMatchObject({ source: 'synthetic', accepted: false });
     expect(result.report.content).toContain('I think that it is done.');
     expect(result.report.content).toContain('text_only x 4');
+    expect(result.report.content).toContain("set `finish: 'text'`");
+    expect(errors).toMatchObject([{ advice: [expect.stringContaining("set `finish: 'text'`")] }]);
     expect(result.counters).toEqual(
       counters({
         turns: 1,

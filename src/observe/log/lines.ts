@@ -47,7 +47,7 @@ export const logLines: readonly LogLine[] = [
     event: 'session.failed',
     level: 'error',
     when: 'A session failed (S-3), exactly once.',
-    fields: [...session, 'slugs', 'detail', 'retryAt', ...totals, 'msg'],
+    fields: [...session, 'slugs', 'detail', 'retryAt', 'advice?', ...totals, 'msg'],
     advice:
       'The first slug decides; slugs.md says what to do about it. `retryAt` says when to try again, if waiting helps. Alert on this line.',
     example: {
@@ -64,7 +64,7 @@ export const logLines: readonly LogLine[] = [
     event: 'session.aborted',
     level: 'info',
     when: 'A session was aborted by its caller.',
-    fields: [...session, 'slugs', 'detail', 'retryAt', ...totals, 'msg'],
+    fields: [...session, 'slugs', 'detail', 'retryAt', 'advice?', ...totals, 'msg'],
     advice: 'Nothing, if you aborted it. `detail` is the reason that was given.',
     example: {
       event: 'session.aborted',
@@ -80,7 +80,7 @@ export const logLines: readonly LogLine[] = [
     event: 'session.suspended',
     level: 'info',
     when: 'A session with a journal was suspended by `suspend`.',
-    fields: [...session, 'slugs', 'detail', 'retryAt', ...totals, 'msg'],
+    fields: [...session, 'slugs', 'detail', 'retryAt', 'advice?', ...totals, 'msg'],
     advice: 'Resume it with `resumeSession` or `resumeAll`.',
     example: {
       event: 'session.suspended',
@@ -96,7 +96,7 @@ export const logLines: readonly LogLine[] = [
     event: 'session.suspended',
     level: 'error',
     when: 'The journal of a session could not be written any more, so nothing more was done (`journal_failed`).',
-    fields: [...session, 'slugs', 'detail', 'retryAt', ...totals, 'msg'],
+    fields: [...session, 'slugs', 'detail', 'retryAt', 'advice?', ...totals, 'msg'],
     advice: 'Fix the journal (disk, server, permissions), then resume the session.',
     example: {
       event: 'session.suspended',

@@ -5,6 +5,7 @@ import {
   replyCalls,
   replyReasoning,
   replyText,
+  slugTable,
 } from '../../../machines/index.ts';
 import { onRejection, stackOf } from '../../input/errors.ts';
 import { byteLength } from '../../platform/bytes.ts';
@@ -128,6 +129,7 @@ function levelOf({ failure: { slugs } }: Unsuccessful): Level {
 function unsuccessfulEnd(options: LogContext, fact: Unsuccessful, counters: Counters): Line {
   const { slugs, retryAt, detail } = fact.failure;
   const { turns, attempts, requests, toolCalls, tokens, costUsd, tree } = counters;
+  const advice = slugs.flatMap((slug) => slugTable[slug].advice ?? []);
   return [
     {
       event: fact.type,
@@ -135,6 +137,7 @@ function unsuccessfulEnd(options: LogContext, fact: Unsuccessful, counters: Coun
       slugs,
       detail: detail === null ? null : redact(detail, options.secrets),
       retryAt: retryAt === null ? null : new Date(retryAt).toISOString(),
+      ...(advice.length > 0 && { advice }),
       turns,
       attempts,
       requests,
