@@ -1,3 +1,4 @@
+import { fstatSync } from 'node:fs';
 import { type Logger, stderrLogger } from '../observe/log/logger.ts';
 import { tame } from '../platform/text.ts';
 import type { Flags } from './command-line.ts';
@@ -7,9 +8,12 @@ const levels = ['debug', 'info', 'warn', 'error'] as const;
 /** pino also knows two levels beyond those of a session. */
 const least: Record<string, number> = { trace: 0, debug: 0, info: 1, warn: 2, error: 3, fatal: 4, silent: 4 };
 
-/** Returns the logger of a command on stderr: lines for people, or JSON lines with `--log json`. */
-export function commandLogger({ log, logLevel }: Flags, standard: 'warn' | 'silent' = 'warn'): Logger {
-  const level = logLevel ?? standard;
+/**
+ * Returns the logger of a command on stderr: lines for people, or JSON lines with `--log json`. Without a level, warnings
+ * are written, unless a view shows them in the same terminal, pipe or file.
+ */
+export function commandLogger({ log, logLevel }: Flags, { isShown }: { isShown: boolean }): Logger {
+  const level = logLevel ?? (isShown && areOneStream() ? 'silent' : 'warn');
   if (log === 'json') return stderrLogger(level);
   const write = (name: (typeof levels)[number], index: number) => (fields: object, message?: string) => {
     if (index >= (least[level] ?? 2)) process.stderr.write(`${line(name, fields, message)}\n`);
@@ -21,6 +25,16 @@ export function commandLogger({ log, logLevel }: Flags, standard: 'warn' | 'sile
     Logger['error'],
   ];
   return { debug, info, warn, error };
+}
+
+/** Whether stdout and stderr lead to the same place. */
+function areOneStream(): boolean {
+  try {
+    const [out, err] = [fstatSync(1), fstatSync(2)];
+    return out.ino === err.ino && out.dev === err.dev;
+  } catch {
+    return false;
+  }
 }
 
 /** `WARN  turn 1, attempt 1 failed: provider_error (The provider is overloaded.)`, with the sub-agent's name. */

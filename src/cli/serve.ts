@@ -14,7 +14,7 @@ export async function serveCommand(positionals: readonly string[], flags: Flags)
     throw new UsageError('Name one agent: pawl serve --mcp agent.md, or pawl serve --openai agent.md.');
   if (positionals.length > 0) throw new UsageError(`pawl serve takes no prompt; unexpected: ${positionals.join(' ')}.`);
   const agent = await agentOf(await readAgentFile(file), flags, file);
-  const logger = commandLogger(flags);
+  const logger = commandLogger(flags, { isShown: false });
   const place = http === undefined ? {} : { port: http };
   const served =
     mcp === undefined

@@ -161,7 +161,17 @@ describe('pawl work', () => {
     expect(JSON.parse(stdout).queue.map(({ id }: { id: string }) => id)).toEqual(['BUG-002', 'BUG-001']);
   });
 
-  it('W-1: a missing agent is filed as a bug that lists the searched paths', async () => {
+  it('W-1: without agents nothing is run, and nothing is filed', async () => {
+    const backlog = new TestBacklog();
+    backlog.bug(1);
+    const { code, stdout, stderr } = await pawl(['work', backlog.folder]);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(`No agent process to work on the items; looked in: ${backlog.folder}/agents, `);
+    expect(backlog.list('bugs')).toEqual(['BUG-001-bug-1']);
+    expect(backlog.list('')).not.toContain('agent_runs');
+  });
+
+  it('W-1: an agent that the configuration names and that is missing is filed as a bug that lists the searched paths', async () => {
     const backlog = new TestBacklog();
     backlog.bug(1);
     backlog.write('.agent-config.json', '{"agents": {"process": "bug-processor"}}');

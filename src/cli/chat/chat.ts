@@ -3,6 +3,7 @@ import type { Agent } from '../../agent/definition.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import { oneAtATime } from '../../platform/promises.ts';
 import { tame } from '../../platform/text.ts';
+import { callIn } from '../../session/recovery/messages.ts';
 import type { Session, SessionResult } from '../../session/session.ts';
 import { startSession } from '../../session/start-session.ts';
 import { readAgentFile } from '../agent-file.ts';
@@ -36,14 +37,14 @@ class Chat {
   private history: readonly Message[] = [];
   private running: Session | null = null;
   private last: SessionResult | null = null;
-  /** What withdraws a question, by its call. */
+  /** What withdraws a question, by session and call. */
   private readonly questions = new Map<string, AbortController>();
   /** Questions are asked one by one. */
   private readonly inTurn = oneAtATime();
 
   constructor(agent: Agent, flags: Flags) {
     this.agent = agent;
-    this.logger = commandLogger(flags, 'silent');
+    this.logger = commandLogger(flags, { isShown: true });
     this.keyboard = new Keyboard(process.stdin, process.stdout, () => this.interrupt());
     this.keyboard.heed = (line) => this.command(line);
   }
@@ -95,11 +96,11 @@ class Chat {
     this.view.show(event);
     if (event.type === 'tool.approvalRequested') {
       const withdrawn = new AbortController();
-      this.questions.set(event.callId, withdrawn);
+      this.questions.set(callIn(event, event.callId), withdrawn);
       void this.inTurn(() => this.decide(event, withdrawn.signal));
     }
     // It timed out, or the session ended: no decision is needed.
-    if (event.type === 'tool.answered') this.questions.get(event.callId)?.abort();
+    if (event.type === 'tool.answered') this.questions.get(callIn(event, event.callId))?.abort();
   }
 
   private async decide(
@@ -109,7 +110,7 @@ class Chat {
     const { callId, sessionId, name, input } = event;
     const question = `Run ${tame(`${name} ${JSON.stringify(input)}`)}? [y/N] `;
     const answer = this.keyboard.isAttended ? await this.keyboard.ask(question, withdrawn) : null;
-    this.questions.delete(callId);
+    this.questions.delete(callIn(event, event.callId));
     if (withdrawn.aborted) return;
     if (answer === null) {
       const reason = 'no terminal is available to ask for approval';

@@ -145,9 +145,8 @@ class Running {
 
   private get options(): Omit<ResumeOptions, 'journal' | 'sessionId'> {
     const { flags, view, approver, pages } = this;
-    const showsView = view !== null && process.stderr.isTTY === true;
     return {
-      logger: commandLogger(flags, showsView ? 'silent' : 'warn'),
+      logger: commandLogger(flags, { isShown: view !== null }),
       signal: this.abort.signal,
       onEvent: (event) => {
         view?.show(event);

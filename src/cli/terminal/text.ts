@@ -1,14 +1,36 @@
 /** Texts for a terminal: harmless, and of a width. No word is broken unless it alone is wider. */
 
+import { stripVTControlCharacters } from 'node:util';
 import { tame } from '../../platform/text.ts';
 
 /** Returns the text as one line of at most `width` columns, cut between two words. */
 export function clip(text: string, width: number): string {
-  const line = tame(text).replace(/\s+/g, ' ').trim();
+  const line = oneLine(text);
   if (!isWider(line, width)) return line;
   const cut = headOfWidth(line, Math.max(1, width - 1));
   const space = line[cut.length] === ' ' ? cut.length : cut.lastIndexOf(' ');
   return `${space > cut.length / 2 ? cut.slice(0, space) : cut}…`;
+}
+
+/** Returns the text as one line. */
+export function oneLine(text: string): string {
+  return tame(text).replace(/\s+/g, ' ').trim();
+}
+
+/** Returns a painted line, cut to `width` columns wherever that is. */
+export function clipPainted(line: string, width: number): string {
+  if (!isWider(stripVTControlCharacters(line), width)) return line;
+  let room = width - 1;
+  let isCut = false;
+  const pieces = line.split(escapes).map((piece, index) => {
+    // Every second piece is one that the expression found.
+    if (index % 2 === 1 || isCut || piece === '') return index % 2 === 1 ? piece : '';
+    const head = room > 0 ? headOfWidth(piece, room) : '';
+    room -= columnsOf(head);
+    isCut = head.length < piece.length;
+    return isCut ? `${head.trimEnd()}…` : head;
+  });
+  return pieces.join('');
 }
 
 /** Returns the lines of a text, each at most `width` columns. Lines in a code block stay as they are; so do all without a width. */
@@ -64,6 +86,15 @@ const graphemes = new Intl.Segmenter();
 /** Characters that take two columns: those of East Asia, and emoji. */
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3fffd}]/u;
+
+/** The codes that paint a text. */
+const escapes = new RegExp(`(${String.fromCharCode(27)}\\[[\\d;]*m)`);
+
+function columnsOf(text: string): number {
+  let columns = 0;
+  for (const { segment } of graphemes.segment(text)) columns += wide.test(segment) ? 2 : 1;
+  return columns;
+}
 
 /** Whether a text takes more columns than that on a terminal. A long text is read no further. */
 function isWider(text: string, width: number): boolean {

@@ -3,10 +3,11 @@ import type { Counters } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import { counted } from '../../platform/text.ts';
+import { callIn } from '../../session/recovery/messages.ts';
 import type { SessionResult } from '../../session/session.ts';
 import { statusText, summary } from './counters.ts';
 import { StreamedText } from './streamed-text.ts';
-import { clip, wrapped } from './text.ts';
+import { clip, clipPainted, oneLine, wrapped } from './text.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -21,7 +22,7 @@ export class TerminalView {
   private statusShown = false;
   /** The text of the reply that streams. */
   private readonly text = new StreamedText();
-  /** The inputs of the calls in progress, by call id. */
+  /** The inputs of the calls in progress, by session and call. */
   private readonly inputs = new Map<string, string>();
 
   constructor(out: NodeJS.WriteStream, agent: Agent) {
@@ -41,7 +42,7 @@ export class TerminalView {
     }
     // A sub-agent's session is indented below the call that it answers.
     const margin = '│  │  '.repeat(event.path.length);
-    for (const line of this.lines(event)) this.line(`${margin}${line}`);
+    for (const line of this.lines(event)) this.line(clipPainted(`${margin}${line}`, this.width()));
     this.status();
   }
 
@@ -80,7 +81,7 @@ export class TerminalView {
       case 'attempt.started':
         return [
           `│  ├─ attempt ${event.attempt}  ${this.paint('dim', event.target)}`,
-          ...(event.notice === null ? [] : [`│  │  ${this.paint('cyan', clip(event.notice, this.width() - 8))}`]),
+          ...(event.notice === null ? [] : [`│  │  ${this.paint('cyan', oneLine(event.notice))}`]),
         ];
       case 'attempt.replied': {
         const rest = this.text.end();
@@ -91,30 +92,31 @@ export class TerminalView {
           : [];
       }
       case 'progress.reported':
-        return [`│  │  ${this.paint('magenta', `… ${clip(event.message, this.width() - 10)}`)}`];
+        return [`│  │  ${this.paint('magenta', `… ${oneLine(event.message)}`)}`];
       case 'tool.approvalRequested':
         return [
-          `│  │  ├─ ${clip(event.name, 64)} ${clip(JSON.stringify(event.input), this.width() - 40)}  ${this.paint('yellow', 'waiting for approval')}`,
+          `│  │  ├─ ${clip(event.name, 64)}  ${this.paint('yellow', 'waiting for approval')}  ${oneLine(JSON.stringify(event.input))}`,
         ];
       case 'tool.requested':
-        this.inputs.set(event.callId, clip(JSON.stringify(event.input), 40));
+        this.inputs.set(callIn(event, event.callId), clip(JSON.stringify(event.input), 40));
         return [];
       case 'tool.answered': {
-        const input = this.inputs.get(event.callId) ?? '';
-        this.inputs.delete(event.callId);
-        const shown = event.name === '' ? '(no name)' : clip(event.name, 64);
-        const name = input === '' || input === '{}' ? shown : `${shown} ${input}`;
-        const { slug, result } = event;
-        const size =
-          event.output.type === 'text' ? counted(Buffer.byteLength(event.output.value), 'byte') : event.output.type;
-        if (slug === null) return [`│  │  ├─ ${name}  ${this.paint('green', 'ok')}  ${this.paint('dim', size)}`];
-        return [
-          `│  │  ├─ ${name}  ${this.paint('red', slug)}  ${this.paint('dim', clip(result.message, this.width() - name.length - slug.length - 16))}`,
-        ];
+        const input = this.inputs.get(callIn(event, event.callId)) ?? '';
+        this.inputs.delete(callIn(event, event.callId));
+        const name = event.name === '' ? '(no name)' : clip(event.name, 64);
+        const { slug, result, output } = event;
+        const size = output.type === 'text' ? counted(Buffer.byteLength(output.value), 'byte') : output.type;
+        const [outcome, about] = slug === null ? ['ok', size] : [slug, oneLine(result.message)];
+        // The outcome has to be seen; of the input, what there is room for.
+        const room =
+          this.width() - 5 * event.path.length - name.length - outcome.length - (slug === null ? size.length : 0) - 14;
+        const called = input === '' || input === '{}' || room < 4 ? name : `${name} ${clip(input, room)}`;
+        const painted = this.paint(slug === null ? 'green' : 'red', outcome);
+        return [`│  │  ├─ ${called}  ${painted}  ${this.paint('dim', about)}`];
       }
       case 'attempt.failed':
         return [
-          `│  │  ${this.paint('red', `failed: ${event.slugs.join(', ')}`)}${event.detail === null ? '' : this.paint('dim', `  ${clip(event.detail, 60)}`)}`,
+          `│  │  ${this.paint('red', `failed: ${event.slugs.join(', ')}`)}${event.detail === null ? '' : this.paint('dim', `  ${oneLine(event.detail)}`)}`,
         ];
       case 'wait.started':
         return [
@@ -126,18 +128,18 @@ export class TerminalView {
         return [`├─ ${this.paint('dim', `MCP server ${event.server}: ${counted(event.tools.length, 'tool')}`)}`];
       case 'server.lost':
       case 'server.unavailable':
-        return [`├─ ${this.paint('yellow', `MCP server ${event.server}: ${clip(event.message, 80)}`)}`];
+        return [`├─ ${this.paint('yellow', `MCP server ${event.server}: ${oneLine(event.message)}`)}`];
       case 'target.excluded':
         return [
-          `├─ ${this.paint('red', `${event.target} dropped: ${event.slug}`)}  ${this.paint('dim', clip(event.detail, 80))}`,
+          `├─ ${this.paint('red', `${event.target} dropped: ${event.slug}`)}  ${this.paint('dim', oneLine(event.detail))}`,
         ];
       case 'session.stopping':
         return [`├─ ${this.paint('yellow', 'stopping')}`];
       case 'session.aborting':
-        return [`├─ ${this.paint('red', `aborting: ${event.reason}`)}`];
+        return [`├─ ${this.paint('red', `aborting: ${oneLine(event.reason)}`)}`];
       case 'report.rejected':
         return [
-          `│  │  ${this.paint('red', `report rejected: ${event.slug}`)}  ${this.paint('dim', clip(event.reasons, 60))}`,
+          `│  │  ${this.paint('red', `report rejected: ${event.slug}`)}  ${this.paint('dim', oneLine(event.reasons))}`,
         ];
       default:
         return [];

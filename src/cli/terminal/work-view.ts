@@ -2,10 +2,11 @@ import { styleText } from 'node:util';
 import { reasonOf } from '../../../machines/index.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import { counted, tame } from '../../platform/text.ts';
+import { callIn } from '../../session/recovery/messages.ts';
 import type { WorkflowEvent } from '../../workflow/options.ts';
 import type { WorkflowResult } from '../../workflow/run/run-workflow.ts';
 import { thousands } from './counters.ts';
-import { clip } from './text.ts';
+import { clip, clipPainted, oneLine } from './text.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -41,7 +42,7 @@ export class WorkView {
     }
     if (event.type === 'item.succeeded') this.failuresInARow = 0;
     if (event.type === 'item.succeeded' || event.type === 'item.setAside') this.items.delete(event.id);
-    for (const line of this.lines(event)) this.line(line);
+    for (const line of this.lines(event)) this.line(clipPainted(line, this.columns()));
     this.status();
   }
 
@@ -56,17 +57,17 @@ export class WorkView {
   showSession(event: SessionEvent): void {
     if (event.type === 'attempt.started') this.requests += 1;
     if (event.type === 'attempt.replied') this.tokens += event.usage.input + event.usage.output;
-    if (event.type === 'tool.started') this.tools.set(`${event.sessionId} ${event.callId}`, event.name);
+    if (event.type === 'tool.started') this.tools.set(callIn(event, event.callId), event.name);
     if (event.type === 'tool.answered') {
       this.toolCalls += 1;
-      this.tools.delete(`${event.sessionId} ${event.callId}`);
+      this.tools.delete(callIn(event, event.callId));
     }
     if (event.type === 'attempt.failed') {
       const where = `${clip(event.agent, 40)} turn ${event.turn}, attempt ${event.attempt}`;
-      this.line(`│  │  ${this.paint('dim', `${where}: ${event.slugs.join(', ')}`)}`);
+      this.line(clipPainted(`│  │  ${this.paint('dim', `${where}: ${event.slugs.join(', ')}`)}`, this.columns()));
     }
     if (event.type === 'tool.answered' && event.slug !== null) {
-      this.line(`│  │  ${this.paint('dim', `${clip(event.name, 40)}: ${event.slug}`)}`);
+      this.line(clipPainted(`│  │  ${this.paint('dim', `${clip(event.name, 40)}: ${event.slug}`)}`, this.columns()));
     }
     this.status();
   }
@@ -80,7 +81,7 @@ export class WorkView {
     this.line(
       status === 'completed'
         ? this.paint('green', '● completed')
-        : this.paint('red', `● exited early: ${clip(reasons.join('; '), this.width())}`),
+        : this.paint('red', `● exited early: ${oneLine(reasons.join('; '))}`),
     );
     this.line('');
     const rows = [
@@ -111,7 +112,7 @@ export class WorkView {
       }
       case 'item.started': {
         const { id, priority, title } = event.item;
-        return [`├─ ${this.paint('bold', id)}  ${priority}  ${clip(title, this.width() - 24)}`];
+        return [`├─ ${this.paint('bold', id)}  ${priority}  ${oneLine(title)}`];
       }
       case 'phase.started':
         return event.phase === 'processing' || event.phase === 'testing' ? [`│  ├─ ${event.phase} ${event.item}`] : [];
@@ -119,46 +120,40 @@ export class WorkView {
         return [`│  ${this.paint('green', `● ${event.id} succeeded`)}`];
       case 'item.failed': {
         const { id, slugs, message } = event.failure;
-        const said = this.paint('dim', clip(message, this.width() - 60));
+        const said = this.paint('dim', oneLine(message));
         return [
           `│  ${this.paint('red', `● ${id} failed, ${event.failureCount} in a row: ${slugs[0] ?? ''}`)}  ${said}`,
         ];
       }
       case 'item.setAside':
-        return [`│  ${this.paint('yellow', `● ${event.id} set aside:`)} ${clip(event.needs, this.width() - 26)}`];
+        return [`│  ${this.paint('yellow', `● ${event.id} set aside:`)} ${oneLine(event.needs)}`];
       case 'agent.unavailable':
         return [
-          `│  ├─ ${this.paint('red', `could not invoke ${event.agent}${forItem(event.item)}, try ${event.tries}:`)} ${clip(event.message, this.width() - 60)}`,
+          `│  ├─ ${this.paint('red', `could not invoke ${event.agent}${forItem(event.item)}, try ${event.tries}:`)} ${oneLine(event.message)}`,
         ];
       case 'wait.started':
         return [
           `│  ├─ ${this.paint('yellow', `waiting ${((event.dueAt - event.at) / 1_000).toFixed(1)} s${forItem(event.item)}`)}`,
         ];
       case 'incident.noted':
-        return [`├─ ${this.paint('red', clip(reasonOf(event.incident), this.width() - 6))}`];
+        return [`├─ ${this.paint('red', oneLine(reasonOf(event.incident)))}`];
       case 'workItem.created':
         return [
-          `├─ ${event.item.isNew ? 'created' : 'added evidence to'} ${this.paint('bold', event.item.id)}  ${clip(event.item.title, this.width() - 36)}`,
+          `├─ ${event.item.isNew ? 'created' : 'added evidence to'} ${this.paint('bold', event.item.id)}  ${oneLine(event.item.title)}`,
         ];
       case 'budget.spent':
         return [`├─ ${this.paint('yellow', `the budget is spent: ${event.limit}`)}`];
       case 'priority.changed': {
         const { id, from, to, reason } = event.change;
-        return [
-          `├─ ${this.paint('bold', id)}  ${to} instead of ${from}  ${this.paint('dim', clip(reason, this.width() - 40))}`,
-        ];
+        return [`├─ ${this.paint('bold', id)}  ${to} instead of ${from}  ${this.paint('dim', oneLine(reason))}`];
       }
       case 'problem.noted':
-        return [`├─ ${this.paint('red', `problem in ${event.phase}:`)} ${clip(event.message, this.width() - 28)}`];
+        return [`├─ ${this.paint('red', `problem in ${event.phase}:`)} ${oneLine(event.message)}`];
       case 'workflow.aborting':
-        return [`├─ ${this.paint('red', `ending: ${clip(event.reason, 80)}`)}`];
+        return [`├─ ${this.paint('red', `ending: ${oneLine(event.reason)}`)}`];
       default:
         return [];
     }
-  }
-
-  private width(): number {
-    return Math.max(60, this.columns());
   }
 
   private columns(): number {

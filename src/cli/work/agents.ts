@@ -18,6 +18,7 @@ type Role = keyof BacklogConfig['agents'];
 
 /** `fixedFile`: the file, if the agent's tools are the same for every work tree. */
 type ProjectAgent = NamedAgent & {
+  lookedFor: string[];
   fixedFile: () => Promise<string | null>;
   /** Throws if its definition is wrong. One that is not there may come before it is needed. */
   check: () => Promise<void>;

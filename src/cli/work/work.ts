@@ -10,7 +10,7 @@ import { commandLogger } from '../log.ts';
 import { keepOpenUntilInterrupted, openInspector } from '../session-page.ts';
 import { interruption } from '../terminal/running.ts';
 import { WorkView } from '../terminal/work-view.ts';
-import { agentsOf, type Project } from './agents.ts';
+import { agentsOf, found, type Project } from './agents.ts';
 import { initWork } from './init.ts';
 import { plan } from './plan.ts';
 import { backlogIn } from './project.ts';
@@ -33,9 +33,12 @@ export async function workCommand(positionals: readonly string[], flags: Flags):
     const fixed = (flags.concurrency ?? 1) > 1 ? await agent?.fixedFile() : null;
     if (fixed) throw new UsageError(`${fixed} must export a function of { root } to be used with --concurrency.`);
   }
+  if (config.agents.process === undefined && found(project, agents.process.name) === null)
+    throw new UsageError(
+      `No agent ${agents.process.name} to work on the items; looked in: ${agents.process.lookedFor.join(', ')}. \`pawl work DIRECTORY --init\` writes one.`,
+    );
   for (const agent of Object.values(agents)) await agent.check();
   const view = flags.json ? null : new WorkView(process.stdout);
-  const showsView = view !== null && process.stderr.isTTY === true;
   const ending = new AbortController();
   // The first Ctrl-C ends the run cleanly. The second one kills it, and the next run resumes from the state file.
   const interrupt = (signal: NodeJS.Signals) => {
@@ -57,7 +60,7 @@ export async function workCommand(positionals: readonly string[], flags: Flags):
     budget: budgetOf(flags),
     signal: ending.signal,
     ...(inspector !== null && { journal: inspector.journal }),
-    logger: commandLogger(flags, showsView ? 'silent' : 'warn'),
+    logger: commandLogger(flags, { isShown: view !== null }),
     onEvent: (event) => view?.show(event),
     onSessionEvent: (event) => view?.showSession(event),
   }).finally(() => {
