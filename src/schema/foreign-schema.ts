@@ -2,7 +2,6 @@ import type { JSONSchema7 } from '@ai-sdk/provider';
 import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { RegExpEngine } from 'ajv/dist/types/index.js';
-import { RE2JS } from 're2js';
 import { shown } from '../input/errors.ts';
 import { byteLength } from '../platform/bytes.ts';
 import { decodedUri } from '../platform/text.ts';
@@ -16,6 +15,7 @@ import {
   isDraft2020,
   regExpOf,
 } from './json-schema-check.ts';
+import { linearPattern } from './linear-pattern.ts';
 import type { CompiledSchema } from './validation.ts';
 
 /** How long a check by a schema from outside may take, in ms, and how many bytes of the value add one more. */
@@ -69,14 +69,7 @@ function validatorFor(jsonSchema: JSONSchema7): Ajv {
 
 /** Compiles a pattern for a linear-time engine; one that it does not know runs on the usual engine. */
 function linear(pattern: string): RegExp | { test: (text: string) => boolean } {
-  // The linear-time engine misreads backreferences.
-  if (/(?<!\\)(?:\\\\)*\\(?:[1-9]|k<)/.test(pattern)) return regExpOf(pattern);
-  try {
-    const expression = RE2JS.compile(RE2JS.translateRegExp(pattern));
-    return { test: (text) => expression.matcher(text).find() };
-  } catch {
-    return regExpOf(pattern);
-  }
+  return linearPattern(pattern) ?? regExpOf(pattern);
 }
 
 const regExp = Object.assign(linear, { code: 'linear' }) as RegExpEngine;

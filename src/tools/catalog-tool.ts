@@ -39,6 +39,8 @@ export type CatalogTool = {
   validate(input: JsonObject): Validation | Promise<Validation>;
   /** Whether a call with this (valid) input needs approval first. */
   needsApproval(input: unknown, context: CallContext): boolean | Promise<boolean>;
+  /** What a person is to see of a call before the decision. */
+  preview?(input: unknown): Promise<string>;
   /** Tells the tool of its input, before it runs. */
   announce?(input: unknown, context: ToolContext): unknown;
   /** Runs the tool. Every value of an async iterable but the last is preliminary. */

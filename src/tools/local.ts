@@ -34,6 +34,8 @@ type OwnFields = {
   idempotent?: boolean;
   /** The tool's own timeout in ms, in place of `limits.toolTimeoutMs`. */
   timeoutMs?: number;
+  /** Returns what a person is to see of a call before the decision, such as a diff. */
+  preview?(input: unknown): string | Promise<string>;
 };
 
 /** A local tool from the user: an unmodified AI SDK `tool()`, or a plain function. */
@@ -52,7 +54,7 @@ export function idempotent<Tool extends LocalTool>(tool: Tool): Tool & { idempot
   return { ...tool, ...allFieldsOf(tool), idempotent: true };
 }
 
-const methods = ['execute', 'needsApproval', 'toModelOutput', 'onInputAvailable'];
+const methods = ['execute', 'needsApproval', 'toModelOutput', 'onInputAvailable', 'preview'];
 
 /**
  * Returns the fields of a tool, with its methods bound to it: an instance of a class has them in its prototypes, and they
@@ -125,6 +127,7 @@ export function localTool(name: string, given: LocalTool): CatalogTool {
     ...(definition.onInputAvailable !== undefined && {
       announce: (input, context) => definition.onInputAvailable?.({ input, ...sdkOptions(context, checkContext) }),
     }),
+    ...(definition.preview !== undefined && { preview: async (input) => String(await definition.preview?.(input)) }),
     execute: (input, context) => definition.execute?.(input, sdkOptions(context, checkContext)),
     toModelOutput:
       toModelOutput !== undefined
@@ -145,6 +148,7 @@ const fieldTypes: Readonly<Record<string, readonly [types: readonly string[], wh
   execute: [['function'], 'a function that runs the tool'],
   toModelOutput: [['function'], 'a function'],
   onInputAvailable: [['function'], 'a function'],
+  preview: [['function'], 'a function that returns a text'],
 };
 /** Fields without which a tool would run as its author does not want it to. */
 const cautions = ['needsApproval', 'idempotent', 'timeoutMs', 'toModelOutput'];

@@ -1,12 +1,17 @@
-import { lstat, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, rename, unlink } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { z } from 'zod';
 import { check } from '../input/check.ts';
+import { reasonOf } from '../input/errors.ts';
 import { isOpenDatabase } from '../journal/open-databases.ts';
 import { oneAtATime } from '../platform/promises.ts';
+import { linearPattern } from '../schema/linear-pattern.ts';
 import { ToolError } from '../vocabulary/tool-error.ts';
+import { diffOf } from './diff.ts';
 import { globMatcher, isGlob, mostAlternatives } from './globs.ts';
 import { inside, placeInside } from './inside.ts';
+import { overwrite, withFile } from './opened.ts';
+import { entriesInFolder, filesBelow, skipped } from './walk.ts';
 
 export type FileToolsOptions = {
   /**
@@ -20,14 +25,12 @@ export type FileToolsOptions = {
 
 const path = z.string().describe('Relative to the directory; "." is the directory itself.');
 const file = z.string().min(1).describe('Relative to the directory.');
+const line = z.int().min(1);
 const mostEntries = 500;
-const mostSearched = 5_000;
 const largestFile = 5_000_000;
 const largestSearched = 1_000_000;
 const mostMatches = 50;
-const skipped = new Set(['node_modules', '.git', 'dist']);
 const skips = `Folders named ${[...skipped].join(', ')} are not searched; \`notSearched\` names the first of them.`;
-const mostSkipped = 20;
 
 const tooMany = { error: `a pattern of at most ${mostAlternatives} alternatives` };
 const patterns = z.array(z.string().min(1).refine(isGlob, tooMany), {
@@ -42,30 +45,55 @@ const rootSchema = z.string({ error: 'the path of a directory' }).min(1, { error
 /** For all writes of the process: two at once could overwrite each other, or together make what git takes for a repository. */
 const oneByOne = oneAtATime();
 
+const glob = z.string().min(1).max(200).refine(isGlob, tooMany);
+const searchSchema = z
+  .object({
+    text: z.string().min(1).max(1_000).optional().describe('A text that the line contains; its case does not matter.'),
+    pattern: z.string().min(1).max(1_000).optional().describe('A regular expression that matches in the line.'),
+    files: glob.optional().describe('Which files to search, such as "src/**/*.ts". Default: all.'),
+  })
+  .refine(({ text, pattern }) => (text === undefined) !== (pattern === undefined), {
+    error: 'either `text` or `pattern`',
+  });
+
+type Run = { abortSignal?: AbortSignal | undefined };
+type Edit = { path: string; old_text: string; new_text: string };
+
 /**
- * Returns tools for the files of one directory: list, find, search, read, write and edit. No path leads out of it, not even
- * through links, nothing in a `.git` is written, and a journal that this process has open is neither read nor written. A
- * write requires approval if `allow` does not match the file. Throws `invalid_options`.
+ * Returns tools for the files of one directory: list, find, search, read, write, edit, move and delete. No path leads out
+ * of it, not even through links, nothing in a `.git` is written, and a journal that this process has open is neither read
+ * nor written. What changes a file requires approval if `allow` does not match it; its `preview` returns what a person is to
+ * see, such as a diff. Throws `invalid_options`.
  */
 export function fileTools(root: string, options: FileToolsOptions = {}) {
   check(rootSchema, root, 'root', 'invalid_options');
   const { allow = [], except = [] } = check(optionsSchema, options, 'options', 'invalid_options');
   const [allowed, excepted] = [allow.map(globMatcher), except.map(globMatcher)];
   /** Checks the path after links have been followed, because a link can make one file look like another. */
-  const needsApproval = async ({ path: given }: { path: string }) => {
+  const asksFor = async (given: string) => {
     const home = await inside(root, '.');
     const place = await placeInside(root, given).catch(() => null);
     if (place === null) return true;
     const name = relative(home, place).split(sep).join('/');
     return !allowed.some((matches) => matches(name)) || excepted.some((matches) => matches(name));
   };
+  const needsApproval = ({ path: given }: { path: string }) => asksFor(given);
+  const text = (given: string) =>
+    withFile(
+      given,
+      'read',
+      () => inside(root, given),
+      (file, size) => textOf(file, size, given),
+    );
   return {
     list_directory: {
-      description: 'Lists the files and folders in a folder, with sizes in bytes.',
+      description: `Lists the files and folders in a folder, with sizes in bytes: ${mostEntries} at most.`,
       inputSchema: z.object({ path }),
-      execute: async (input: { path: string }) => {
+      execute: async (input: { path: string }, { abortSignal }: Run = {}) => {
         const folder = await inside(root, input.path);
-        const entries = await readdir(folder, { withFileTypes: true });
+        const { entries, isComplete } = await entriesInFolder(folder, abortSignal);
+        // It may have become a link to another folder meanwhile.
+        if ((await inside(root, input.path)) !== folder) throw new ToolError(`${input.path} was replaced; try again.`);
         const listed = entries.slice(0, mostEntries);
         const described = await Promise.all(
           listed.map(async (entry) => {
@@ -74,40 +102,51 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
             return { name: entry.name, kind, ...(kind === 'file' && { size }) };
           }),
         );
-        return { entries: described, leftOut: entries.length - listed.length };
+        const leftOut = entries.length - listed.length;
+        return { entries: described, leftOut, ...(!isComplete && { andMore: true }) };
       },
     },
     read_file: {
-      description: 'Reads a text file.',
-      inputSchema: z.object({ path }),
-      execute: async (input: { path: string }) => (await bytesOf(root, input.path)).toString('utf8'),
+      description: 'Reads a text file, or some of its lines: from `start_line` to `end_line`, the first is 1.',
+      inputSchema: z.object({ path: file, start_line: line.optional(), end_line: line.optional() }),
+      execute: async (input: { path: string; start_line?: number | undefined; end_line?: number | undefined }) => {
+        const whole = await text(input.path);
+        const { start_line: start = 1, end_line: end = Number.POSITIVE_INFINITY } = input;
+        if (start === 1 && end === Number.POSITIVE_INFINITY) return whole;
+        const lines = whole.split(/(?<=\n)/);
+        if (start > lines.length || end < start)
+          throw new ToolError(
+            `${input.path} has ${lines.length} lines; there are none from ${start}${end === Number.POSITIVE_INFINITY ? ' on' : ` to ${end}`}.`,
+          );
+        return lines.slice(start - 1, end).join('');
+      },
     },
     find_files: {
       description: `Finds files by a pattern of their paths, such as "src/**/*.ts" or "*.md". \`isComplete\` is false if some are left out. ${skips}`,
-      inputSchema: z.object({ pattern: z.string().min(1).max(200).refine(isGlob, tooMany) }),
-      execute: async ({ pattern }: { pattern: string }) => {
+      inputSchema: z.object({ pattern: glob }),
+      execute: async ({ pattern }: { pattern: string }, { abortSignal }: Run = {}) => {
         const matches = globMatcher(pattern);
-        const { names, isComplete, notSearched } = await filesIn(await inside(root, '.'));
+        const { names, isComplete, notSearched } = await filesBelow(await inside(root, '.'), abortSignal);
         const found = names.filter(matches);
         const files = found.slice(0, mostEntries);
         return { files, isComplete: isComplete && found.length <= mostEntries, notSearched };
       },
     },
     search_text: {
-      description: `Finds the lines in text files that contain a given text, ignoring case. The text is not a pattern. \`isComplete\` is false if some lines or files are left out. ${skips}`,
-      inputSchema: z.object({ text: z.string().min(1).max(1_000) }),
-      execute: async ({ text }: { text: string }) => {
-        const wanted = text.toLowerCase();
-        const home = await inside(root, '.');
+      description: `Finds the lines in text files that contain a text, ignoring case, or match a regular expression. \`isComplete\` is false if some lines or files are left out. ${skips}`,
+      inputSchema: searchSchema,
+      execute: async (wanted: z.infer<typeof searchSchema>, { abortSignal }: Run = {}) => {
+        const isWanted = lineMatcher(wanted);
+        const { names, isComplete, notSearched } = await filesBelow(await inside(root, '.'), abortSignal);
         const matches: { file: string; line: number; text: string }[] = [];
-        const { names, isComplete, notSearched } = await filesIn(home);
         let isAll = isComplete;
-        for (const name of names) {
-          const lines = await searchedLines(join(home, name));
+        for (const name of names.filter(wanted.files === undefined ? () => true : globMatcher(wanted.files))) {
+          abortSignal?.throwIfAborted();
+          const lines = await searchedLines(root, name);
           isAll &&= lines !== null;
-          for (const [index, line] of (lines ?? []).entries()) {
-            if (!line.toLowerCase().includes(wanted)) continue;
-            matches.push({ file: name, line: index + 1, text: line.trim().slice(0, 200) });
+          for (const [index, one] of (lines ?? []).entries()) {
+            if (!isWanted(one)) continue;
+            matches.push({ file: name, line: index + 1, text: one.trim().slice(0, 200) });
             if (matches.length === mostMatches) return { matches, isComplete: false, notSearched };
           }
         }
@@ -118,71 +157,101 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
       description: 'Writes a text file, with the folders above it. What was there is replaced.',
       inputSchema: z.object({ path: file, content: z.string() }),
       needsApproval,
-      execute: (input: { path: string; content: string }) => {
-        return oneByOne(async () => {
-          const place = unlocked(await placeInside(root, input.path), input.path);
-          await mkdir(dirname(place), { recursive: true });
-          const there = await stat(place).catch(() => null);
-          if (there !== null && !there.isFile()) throw new ToolError(`${input.path} is not a file.`);
-          await writeFile(place, input.content);
-          return { written: Buffer.byteLength(input.content) };
-        });
-      },
+      preview: async (input: { path: string; content: string }) =>
+        diffOf(input.path, await text(input.path).catch(() => ''), input.content),
+      execute: (input: { path: string; content: string }) =>
+        oneByOne(async () => {
+          await mkdir(dirname(await placeInside(root, input.path)), { recursive: true });
+          const find = () => placeInside(root, input.path);
+          return { written: await withFile(input.path, 'write', find, (opened) => overwrite(opened, input.content)) };
+        }),
     },
     edit_file: {
       description: 'Replaces a text in a file by another. The old text must be in the file exactly once.',
       inputSchema: z.object({ path: file, old_text: z.string().min(1), new_text: z.string() }),
       needsApproval,
-      execute: async (input: { path: string; old_text: string; new_text: string }) => {
-        return oneByOne(async () => {
-          const place = await placeInside(root, input.path);
-          const whole = utf8(await bytesOf(root, input.path), input.path);
-          const { old_text, new_text } = withEndsOf(whole, input);
-          const at = whole.indexOf(old_text);
-          if (at === -1) throw new ToolError(`${input.path} does not contain the old text.`);
-          // Two places may overlap.
-          if (whole.includes(old_text, at + 1))
-            throw new ToolError(
-              `${input.path} contains the old text more than once. Include more of the surrounding text.`,
-            );
-          await writeFile(place, whole.slice(0, at) + new_text + whole.slice(at + old_text.length));
-          return { replaced: 1 };
-        });
+      preview: async (input: Edit) => {
+        const whole = await text(input.path);
+        return diffOf(input.path, whole, edited(whole, input));
       },
+      execute: (input: Edit) =>
+        oneByOne(async () => {
+          const find = () => placeInside(root, input.path);
+          await inside(root, input.path);
+          await withFile(input.path, 'change', find, async (opened, size) => {
+            const whole = await textOf(opened, size, input.path, 'exactly');
+            await overwrite(opened, edited(whole, input));
+          });
+          return { replaced: 1 };
+        }),
+    },
+    move_file: {
+      description: 'Moves or renames a file, with the folders above its new place. It replaces nothing.',
+      inputSchema: z.object({ from: file, to: file }),
+      needsApproval: async ({ from, to }: { from: string; to: string }) => (await asksFor(from)) || asksFor(to),
+      preview: async ({ from, to }: { from: string; to: string }) => `${from} → ${to}`,
+      execute: ({ from, to }: { from: string; to: string }) =>
+        oneByOne(async () => {
+          await inside(root, from);
+          const [source, target] = [await placeInside(root, from), await placeInside(root, to)];
+          await withFile(
+            from,
+            'read',
+            () => placeInside(root, from),
+            async () => undefined,
+          );
+          if ((await lstat(target).catch(() => null)) !== null) throw new ToolError(`${to} exists already.`);
+          await mkdir(dirname(target), { recursive: true });
+          await rename(source, target);
+          return { moved: 1 };
+        }),
+    },
+    delete_file: {
+      description: 'Deletes a file.',
+      inputSchema: z.object({ path: file }),
+      needsApproval,
+      preview: async (input: { path: string }) => diffOf(input.path, await text(input.path).catch(reasonOf), ''),
+      execute: (input: { path: string }) =>
+        oneByOne(async () => {
+          await inside(root, input.path);
+          const find = () => placeInside(root, input.path);
+          await withFile(input.path, 'read', find, async () => unlink(await find()));
+          return { deleted: 1 };
+        }),
     },
   };
 }
 
+/** The read-only tools. */
+export function readingTools(root: string) {
+  const { write_file: _, edit_file: __, move_file: ___, delete_file: ____, ...reading } = fileTools(root);
+  return reading;
+}
+
+/** Returns a text after an edit. Throws a `ToolError` if the old text is not in it exactly once. */
+function edited(whole: string, edit: Edit): string {
+  const { old_text, new_text } = withEndsOf(whole, edit);
+  const at = whole.indexOf(old_text);
+  if (at === -1) throw new ToolError(`${edit.path} does not contain the old text.`);
+  // Two places may overlap.
+  if (whole.includes(old_text, at + 1))
+    throw new ToolError(`${edit.path} contains the old text more than once. Include more of the surrounding text.`);
+  return whole.slice(0, at) + new_text + whole.slice(at + old_text.length);
+}
+
 /** Returns an edit with the line ends of the file, where models write others: LF for a file with CRLF. */
-function withEndsOf<Edit extends { old_text: string; new_text: string }>(whole: string, edit: Edit): Edit {
+function withEndsOf(whole: string, edit: Edit): Edit {
   if (whole.includes(edit.old_text) || !whole.includes('\r\n')) return edit;
   const converted = (text: string) => text.replace(/\r?\n/g, '\r\n');
   return { ...edit, old_text: converted(edit.old_text), new_text: converted(edit.new_text) };
 }
 
-/** The read-only tools. */
-export function readingTools(root: string) {
-  const { write_file: _, edit_file: __, ...reading } = fileTools(root);
-  return reading;
-}
-
-async function bytesOf(root: string, given: string): Promise<Buffer> {
-  const place = unlocked(await inside(root, given), given);
-  const about = await stat(place);
-  if (!about.isFile()) throw new ToolError(`${given} is not a file.`);
-  if (about.size > largestFile) throw new ToolError(`${given} is ${about.size} bytes; the limit is ${largestFile}.`);
-  const bytes = await readFile(place);
-  if (bytes.subarray(0, 8_000).includes(0)) throw new ToolError(`${given} is not a text file.`);
-  return bytes;
-}
-
-function unlocked(place: string, given: string): string {
-  if (isOpenDatabase(place)) throw new ToolError(`${given} is a database that this process has open.`);
-  return place;
-}
-
-/** Decodes UTF-8 strictly, because an edit would corrupt any other encoding. */
-function utf8(bytes: Buffer, given: string): string {
+/** Reads an open text file. `exactly`: its encoding must be UTF-8, because an edit would corrupt any other. */
+async function textOf(opened: FileHandle, size: number, given: string, exactly?: 'exactly'): Promise<string> {
+  if (size > largestFile) throw new ToolError(`${given} is ${size} bytes; the limit is ${largestFile}.`);
+  const bytes = await opened.readFile();
+  if (isBinary(bytes)) throw new ToolError(`${given} is not a text file.`);
+  if (exactly === undefined) return bytes.toString('utf8');
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
@@ -190,38 +259,40 @@ function utf8(bytes: Buffer, given: string): string {
   }
 }
 
+function isBinary(bytes: Buffer): boolean {
+  return bytes.subarray(0, 8_000).includes(0);
+}
+
+/** Returns whether a line is one that is searched for. Throws a `ToolError` for a pattern that cannot be. */
+function lineMatcher({ text, pattern }: z.infer<typeof searchSchema>): (line: string) => boolean {
+  if (pattern === undefined) {
+    const wanted = (text ?? '').toLowerCase();
+    return (one) => one.toLowerCase().includes(wanted);
+  }
+  const expression = linearPattern(pattern);
+  // Another engine could take for ever.
+  if (expression === null)
+    throw new ToolError(
+      `${pattern} is no regular expression that can be searched for: no lookaround or backreference.`,
+    );
+  return (one) => expression.test(one);
+}
+
 /** Returns the lines of a text file; an empty list for a binary file; null if the file is too long or unreadable. */
-async function searchedLines(path: string): Promise<string[] | null> {
+async function searchedLines(root: string, name: string): Promise<string[] | null> {
   try {
-    if (isOpenDatabase(path)) return [];
-    if ((await stat(path)).size > largestSearched) return null;
-    const bytes = await readFile(path);
-    return bytes.subarray(0, 8_000).includes(0) ? [] : bytes.toString('utf8').split('\n');
+    if (isOpenDatabase(await inside(root, name))) return [];
+    return await withFile(
+      name,
+      'read',
+      () => inside(root, name),
+      async (opened, size) => {
+        if (size > largestSearched) return null;
+        const bytes = await opened.readFile();
+        return isBinary(bytes) ? [] : bytes.toString('utf8').split('\n');
+      },
+    );
   } catch {
     return null;
   }
-}
-
-/** File paths with slashes. `isComplete` is false if some files are missing, except those in the folders `notSearched`. */
-type Files = { names: string[]; isComplete: boolean; notSearched: string[] };
-
-const noFiles = (): Files => ({ names: [], isComplete: true, notSearched: [] });
-
-/** Lists at most `mostSearched` files below `folder`. Links are not followed. */
-async function filesIn(folder: string, above = '', found: Files = noFiles()): Promise<Files> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => null);
-  if (entries === null) found.isComplete = false;
-  for (const entry of (entries ?? []).toSorted((one, other) => one.name.localeCompare(other.name))) {
-    if (found.names.length >= mostSearched) {
-      found.isComplete = false;
-      return found;
-    }
-    const path = `${above}${entry.name}`;
-    if (entry.isDirectory() && skipped.has(entry.name)) {
-      if (found.notSearched.length < mostSkipped) found.notSearched.push(path);
-    } else if (entry.isDirectory()) {
-      await filesIn(join(folder, entry.name), `${path}/`, found);
-    } else if (entry.isFile()) found.names.push(path);
-  }
-  return found;
 }

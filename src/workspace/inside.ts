@@ -1,9 +1,8 @@
-import type { Dirent } from 'node:fs';
-import { readdir, readlink, realpath } from 'node:fs/promises';
+import { lstat, readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { isMissing, isWithin } from '../platform/node-only/paths.ts';
 import { ToolError } from '../vocabulary/tool-error.ts';
-import { type Entry, makesRepository } from './repositories.ts';
+import { type Entry, isPartOfRepository, makesRepository, repositoryParts } from './repositories.ts';
 
 /** Returns the real path of a file or folder. Throws a `ToolError` if it does not exist or is outside the root. */
 export async function inside(root: string, given: string): Promise<string> {
@@ -25,8 +24,8 @@ export async function placeInside(root: string, given: string): Promise<string> 
   const names = relative(home, target).split(sep);
   if (names.some((name) => name.toLowerCase() === '.git')) throw new ToolError(`${given} is in a .git folder.`);
   for (const [index, name] of names.entries()) {
-    const there = await entriesOf(join(home, ...names.slice(0, index)));
-    const others = there.map((entry) => ({ name: entry.name, kind: kindOf(entry) })).filter((one) => one.name !== name);
+    if (!isPartOfRepository(name)) continue;
+    const others = (await partsIn(join(home, ...names.slice(0, index)))).filter((one) => one.name !== name);
     const kind = index === names.length - 1 ? 'file' : 'folder';
     if (makesRepository({ name, kind }, others))
       throw new ToolError(`Writing ${given} would make git treat its folder as a repository.`);
@@ -34,17 +33,17 @@ export async function placeInside(root: string, given: string): Promise<string> 
   return target;
 }
 
-/** Returns what a folder holds: nothing if it does not exist. */
-function entriesOf(folder: string): Promise<Dirent[]> {
-  return readdir(folder, { withFileTypes: true }).catch((error) => {
-    if (isMissing(error)) return [];
-    throw error;
+/** Returns what a folder holds of a repository; nothing if it does not exist. A folder may hold any number of others. */
+async function partsIn(folder: string): Promise<Entry[]> {
+  const found = repositoryParts.map(async (name): Promise<Entry[]> => {
+    const entry = await lstat(join(folder, name)).catch((error) => {
+      if (isMissing(error)) return null;
+      throw error;
+    });
+    if (entry === null) return [];
+    return [{ name, kind: entry.isSymbolicLink() ? 'link' : entry.isDirectory() ? 'folder' : 'file' }];
   });
-}
-
-function kindOf(entry: Dirent): Entry['kind'] {
-  if (entry.isSymbolicLink()) return 'link';
-  return entry.isDirectory() ? 'folder' : 'file';
+  return (await Promise.all(found)).flat();
 }
 
 /** The maximum number of steps through dangling links and missing folders. */

@@ -20,6 +20,14 @@ export function onlyByDotGit(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 /** A file or a folder, or a link, which may be either. */
 export type Entry = { name: string; kind: 'file' | 'folder' | 'link' };
 
+/** What git takes for a repository has these, under these names. */
+export const repositoryParts = ['HEAD', 'objects', 'refs', 'commondir'] as const;
+
+/** Some disks don't tell letters by their case. */
+export function isPartOfRepository(name: string): boolean {
+  return repositoryParts.some((part) => part.toLowerCase() === name.toLowerCase());
+}
+
 /**
  * Returns true if an entry, beside `others`, completes what makes their folder look like a repository: a file `HEAD`, and
  * `objects` and `refs`, here or at another place that `commondir` names. Some disks don't tell letters by their case.
@@ -28,8 +36,9 @@ export function makesRepository(entry: Entry, others: readonly Entry[]): boolean
   const all = [...others, entry];
   const has = (name: string, kind: Entry['kind']) =>
     all.some((one) => one.name.toLowerCase() === name && [kind, 'link'].includes(one.kind));
-  const isPart = ['head', 'objects', 'refs', 'commondir'].includes(entry.name.toLowerCase());
   return (
-    isPart && has('head', 'file') && (has('commondir', 'file') || (has('objects', 'folder') && has('refs', 'folder')))
+    isPartOfRepository(entry.name) &&
+    has('head', 'file') &&
+    (has('commondir', 'file') || (has('objects', 'folder') && has('refs', 'folder')))
   );
 }

@@ -60,7 +60,10 @@ describe('fileTools: reading', () => {
   it('is all that an agent that only reads may do', () => {
     const { root } = directory();
     expect(Object.keys(readingTools(root))).toEqual(['list_directory', 'read_file', 'find_files', 'search_text']);
-    expect(Object.keys(fileTools(root))).toEqual([...Object.keys(readingTools(root)), 'write_file', 'edit_file']);
+    expect(Object.keys(fileTools(root))).toEqual([
+      ...Object.keys(readingTools(root)),
+      ...['write_file', 'edit_file', 'move_file', 'delete_file'],
+    ]);
   });
 });
 

@@ -10,6 +10,7 @@ import { readAgentFile } from '../agent-file.ts';
 import { exitCodes, type Flags, sessionExitCode, UsageError } from '../command-line.ts';
 import { commandLogger } from '../log.ts';
 import { agentOf, lookingAround } from '../run.ts';
+import { previewOf } from '../terminal/preview.ts';
 import { ChatView } from './chat-view.ts';
 import { Keyboard } from './keyboard.ts';
 
@@ -109,6 +110,7 @@ class Chat {
   ): Promise<void> {
     const { callId, sessionId, name, input } = event;
     const question = `Run ${tame(`${name} ${JSON.stringify(input)}`)}? [y/N] `;
+    for (const line of await previewOf(this.agent, event, process.stdout)) this.view.line(line);
     const answer = this.keyboard.isAttended ? await this.keyboard.ask(question, withdrawn) : null;
     this.questions.delete(callIn(event, event.callId));
     if (withdrawn.aborted) return;

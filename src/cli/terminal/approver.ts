@@ -4,7 +4,7 @@ import type { SessionEvent } from '../../observe/events.ts';
 import { tame } from '../../platform/text.ts';
 import type { Session } from '../../session/session.ts';
 
-type Asked = Extract<SessionEvent, { type: 'tool.approvalRequested' }>;
+export type Asked = Extract<SessionEvent, { type: 'tool.approvalRequested' }>;
 export type Decision = Parameters<Session['approve']>[1];
 type Waiting = { call: Asked; withdrawn: AbortController };
 
@@ -13,21 +13,25 @@ export class Approver {
   private readonly approve: (callId: string, decision: Decision) => void;
   private readonly interrupt: () => void;
   private readonly unattended: (name: string) => Decision | null;
+  private readonly preview: (call: Asked) => Promise<string[]>;
   private readonly waiting: Waiting[] = [];
   private begun = false;
 
   /**
    * @param interrupt called when the user presses Ctrl-C at a prompt
    * @param unattended decides a call of a tool where there is no terminal; null leaves it to others
+   * @param preview returns the lines that are shown above a question
    */
   constructor(
     approve: (callId: string, decision: Decision) => void,
     interrupt: () => void,
     unattended: (name: string) => Decision | null,
+    preview: (call: Asked) => Promise<string[]>,
   ) {
     this.approve = approve;
     this.interrupt = interrupt;
     this.unattended = unattended;
+    this.preview = preview;
   }
 
   heed(event: SessionEvent): void {
@@ -60,6 +64,7 @@ export class Approver {
   /** Returns null if the call was answered in another way. */
   private async decided({ call, withdrawn: { signal } }: Waiting): Promise<Decision | null> {
     if (process.stdin.isTTY !== true) return this.unattended(call.name);
+    for (const line of await this.preview(call)) process.stderr.write(`${line}\n`);
     if (await dropTyped(process.stdin)) {
       this.interrupt();
       return null;

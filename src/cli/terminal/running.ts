@@ -16,6 +16,7 @@ import { type Flags, sessionExitCode, UsageError } from '../command-line.ts';
 import { commandLogger } from '../log.ts';
 import { checkWritable, keepOpenUntilInterrupted, openInspector, sessionPage, writeFile } from '../session-page.ts';
 import { Approver, type Decision } from './approver.ts';
+import { previewOf } from './preview.ts';
 import { TerminalView } from './view.ts';
 
 /** How often to look whether a lease has run out, in ms. */
@@ -67,6 +68,7 @@ class Running {
       (callId, decision) => this.session?.approve(callId, decision),
       this.interrupt,
       (name) => this.unattended(name),
+      (call) => previewOf(agent, call, process.stderr),
     );
   }
 
