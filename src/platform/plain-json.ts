@@ -25,8 +25,20 @@ export function plainJson(value: unknown, mostNodes = Number.POSITIVE_INFINITY):
   return plain(value, [], { left: mostNodes });
 }
 
-/** Values nested more deeply are left out: what reads them later would overflow its stack. */
+/** Values nested more deeply are left out, and refused from outside: what reads them later would overflow its stack. */
 const deepest = 500;
+
+/** Says what is wrong with a value from outside that is nested too deeply; null for any other. */
+export function tooDeep(value: unknown): string | null {
+  const isNested = (one: unknown): one is object => typeof one === 'object' && one !== null;
+  let level: object[] = [value].filter(isNested);
+  for (let depth = 0; depth < deepest; depth += 1) {
+    if (level.length === 0) return null;
+    level = level.flatMap((one) => Object.values(one).filter(isNested));
+  }
+  if (level.length === 0) return null;
+  return `it is nested more than ${deepest} levels deep`;
+}
 
 /** The field that says how many others were left out. */
 const leftOutKey = '…';

@@ -9,6 +9,7 @@ import { systemClock } from '../host/clock.ts';
 import { check } from '../input/check.ts';
 import { messageOf, PawlError } from '../input/errors.ts';
 import type { SessionMessage } from '../journal/journal.ts';
+import { tooDeep } from '../platform/plain-json.ts';
 import { newHead } from '../session/head.ts';
 import { sessionIdShape } from '../session/input.ts';
 import type { SessionOptions } from '../session/options.ts';
@@ -67,6 +68,7 @@ const types = messages.map(({ shape }) => shape.type.value).join(', ');
 const messageSchema = z.discriminatedUnion('type', messages, { error: `one of: ${types}` });
 
 export function checkMessage(message: unknown): SessionMessage {
+  checkDepth(message);
   return refused(() => check(messageSchema, message, 'message', 'invalid_options'));
 }
 
@@ -75,6 +77,7 @@ export function requestedAgent(
   agents: ReadonlyMap<string, Agent>,
   request: RestateRequest,
 ): { agent: Agent; lineage: Lineage } {
+  checkDepth(request);
   const { agent: name, path = [] } = refused(() => check(requestSchema, request, 'request', 'invalid_options'));
   const whole = agents.get(name);
   let agent = whole && refused(() => narrowed(whole, overridesIn(request)));
@@ -116,14 +119,18 @@ export function begunWith(agent: Agent, sessionId: string, request: RestateReque
   return begun;
 }
 
+/** What the engine keeps is read and written by functions that call themselves for each level. */
+function checkDepth(given: unknown): void {
+  const why = tooDeep(given);
+  if (why !== null) throw new TerminalError(`The input cannot be read: ${why}.`, { errorCode: 400 });
+}
+
 /** Turns an error for bad input into one that ends the invocation. The engine retries any other error. */
 function refused<T>(act: () => T): T {
   try {
     return act();
   } catch (error) {
-    // JSON may be nested more deeply than the stack.
-    const message = error instanceof RangeError ? `The input cannot be read: ${error.message}.` : null;
-    if (message === null && !(error instanceof PawlError)) throw error;
-    throw new TerminalError(message ?? messageOf(error), { errorCode: 400 });
+    if (!(error instanceof PawlError)) throw error;
+    throw new TerminalError(messageOf(error), { errorCode: 400 });
   }
 }

@@ -7,6 +7,7 @@ import type { Agent } from '../agent/definition.ts';
 import { systemClock } from '../host/clock.ts';
 import { messageOf } from '../input/errors.ts';
 import type { LoggerOption } from '../observe/log/logger.ts';
+import { tooDeep } from '../platform/plain-json.ts';
 import { agentServer, type StartedCall } from './agent-server.ts';
 import { answered, answersPage, closeHttp, listening, Refusal } from './callers.ts';
 import { type Client, Clients } from './clients.ts';
@@ -149,9 +150,13 @@ async function bodyOf(request: IncomingMessage): Promise<unknown> {
   } catch (error) {
     throw error instanceof Refusal ? error : new Refusal(400, `the body could not be read: ${messageOf(error)}`);
   }
+  let body: unknown;
   try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    body = JSON.parse(Buffer.concat(chunks).toString('utf8'));
   } catch {
     throw new Refusal(400, 'the body is not JSON');
   }
+  const why = tooDeep(body);
+  if (why !== null) throw new Refusal(400, `the body cannot be read: ${why}`);
+  return body;
 }

@@ -1,4 +1,5 @@
 import { reasonOf } from '../input/errors.ts';
+import { tooDeep } from '../platform/plain-json.ts';
 
 /** The largest body by default, in bytes: images come in it. */
 const mostByDefault = 32 * 1_024 * 1_024;
@@ -48,8 +49,15 @@ async function read(request: Request, mostBytes: number): Promise<unknown> {
     if (error instanceof UnusableBody) throw error;
     throw new UnusableBody(`The body could not be read: ${reasonOf(error)}.`, 400);
   }
+  const body = await parsed(new Blob(chunks as Uint8Array<ArrayBuffer>[]));
+  const why = tooDeep(body);
+  if (why !== null) throw new UnusableBody(`The body cannot be read: ${why}.`, 400);
+  return body;
+}
+
+async function parsed(bytes: Blob): Promise<unknown> {
   try {
-    return JSON.parse(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).text());
+    return JSON.parse(await bytes.text());
   } catch (error) {
     throw new UnusableBody(`The body is not JSON: ${reasonOf(error)}.`, 400);
   }

@@ -1,12 +1,22 @@
 import { z } from 'zod';
-import type { SessionSteer } from '../../machines/index.ts';
+import type { Json, SessionSteer } from '../../machines/index.ts';
 import { check } from '../input/check.ts';
 import { expected, PawlError, reasonOf } from '../input/errors.ts';
 import { flag, text } from '../input/shapes.ts';
 import type { WaitingCall } from '../journal/journal.ts';
 import { lazily } from '../platform/lazily.ts';
+import { tooDeep } from '../platform/plain-json.ts';
 import type { AnswerOptions, ApprovalInput, SuspendOptions } from './session.ts';
 import type { ClientAnswer, SubSession } from './sub-agents/sub-session.ts';
+
+/** Returns a value as JSON of its own. */
+function jsonOf(output: unknown): Json {
+  try {
+    return JSON.parse(JSON.stringify(output ?? null));
+  } catch (error) {
+    throw new PawlError('invalid_options', `\`output\` must be JSON: ${reasonOf(error)}.`, { cause: error });
+  }
+}
 
 /** Checks the `steer` text. */
 export function steering(text: unknown): SessionSteer {
@@ -48,11 +58,10 @@ export function checkedAnswer(
   options: AnswerOptions,
 ): { answer: ClientAnswer; sessionId: string | null } {
   const { isError, sessionId } = check(answerSchema(), options, 'options', 'invalid_options');
-  try {
-    return { answer: { output: JSON.parse(JSON.stringify(output ?? null)), isError }, sessionId };
-  } catch (error) {
-    throw new PawlError('invalid_options', `\`output\` must be JSON: ${reasonOf(error)}.`, { cause: error });
-  }
+  const json = jsonOf(output);
+  const why = tooDeep(json);
+  if (why !== null) throw new PawlError('invalid_options', `\`output\` cannot be taken: ${why}.`);
+  return { answer: { output: json, isError }, sessionId };
 }
 
 const sessionIdSchema = z.string({ error: 'a session id' }).nullable().default(null);

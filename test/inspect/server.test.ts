@@ -131,6 +131,7 @@ describe('S-8: the inspector refuses unauthorized requests', () => {
       return [status, JSON.parse(text).error ?? JSON.parse(text).taken];
     };
     expect(await command('{')).toEqual([400, expect.stringContaining('The body is not JSON')]);
+    expect((await command(`${'['.repeat(50_000)}${']'.repeat(50_000)}`))[0]).toBe(400);
     expect(await command('{"type":"dance"}')).toEqual([
       409,
       expect.stringContaining('approve, answer, steer, stop or abort'),

@@ -146,10 +146,14 @@ it('the result of an effect that is more than Restate stores is a defect, since 
 describe('what is nested more deeply than the stack (D-3)', () => {
   const deep = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
   it.each(['prompt', 'messages', 'context', 'budget'])('is refused as `%s`: the invocation ends', (name) => {
-    const agent = agents.get('root') as Agent;
-    expect(errorOf(() => room.begunWith(agent, 's', { agent: 'root', [name]: deep }))).toMatchObject(
-      refusal(400, 'The input cannot be read: '),
+    expect(errorOf(() => room.requestedAgent(agents, { agent: 'root', [name]: deep }))).toMatchObject(
+      refusal(400, 'The input cannot be read: it is nested more than 500 levels deep.'),
     );
+  });
+
+  it('is refused as the answer of a client', () => {
+    const answer = { type: 'answer', callId: 'c', output: deep, isError: false, sessionId: null };
+    expect(errorOf(() => room.checkMessage(answer))).toMatchObject(refusal(400, 'The input cannot be read: '));
   });
 });
 

@@ -41,6 +41,12 @@ describe('an MCP server over HTTP refuses', () => {
     ['a target that is no URL', 404, 'the server is at /mcp', ['//']],
     ['the session of another', 404, 'unknown session', ['/mcp', 'POST', { 'mcp-session-id': 'x' }, hello]],
     ['a body that is no JSON', 400, 'the body is not JSON', ['/mcp?a=b', 'POST', {}, '{']],
+    [
+      'a body of 501 levels',
+      400,
+      'the body cannot be read: it is nested more than 500 levels deep',
+      ['/mcp?a=b', 'POST', {}, `${'['.repeat(501)}${']'.repeat(501)}`],
+    ],
     ['a request without the token', 401, 'unauthorized', ['/mcp', 'POST', { authorization: '' }, hello]],
     ['a request of another host', 403, 'host not allowed', ['/mcp', 'POST', { host: 'x.test' }, hello]],
   ])('%s', async (_, status, message, [path, method, headers, body]) => {

@@ -56,6 +56,11 @@ describe('a request of a page', () => {
   it.each<[string, Request, string]>([
     ['a body that is no JSON', ask('', 'POST', '{'), 'The body is not JSON: '],
     ['no body', ask('', 'POST'), 'The body is not JSON: '],
+    [
+      'a body of 501 levels',
+      ask('', 'POST', `${'['.repeat(501)}${']'.repeat(501)}`),
+      'nested more than 500 levels deep.',
+    ],
     ['no messages', post('c1', []), '`body.messages`'],
     [
       'a message without parts',
