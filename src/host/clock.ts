@@ -50,6 +50,14 @@ function afterMessage({ port1, port2 }: InstanceType<typeof MessageChannel>, res
   port2.postMessage(null);
 }
 
+/** Resolves after `delayMs`, by a timer that does not keep the process alive. */
+export function restingSleep(delayMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer: unknown = setTimeout(resolve, delayMs);
+    if (timer instanceof Object && 'unref' in timer && typeof timer.unref === 'function') timer.unref();
+  });
+}
+
 /** Resolves after `delayMs`, or when `signal` aborts. This does not advance a manual clock. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -230,6 +230,14 @@ export function matchesQuery({ status, slugs, metadata }: JournaledSession, quer
   return Object.entries(query.metadata ?? {}).every(([name, value]) => metadata[name] === value);
 }
 
+/**
+ * Whether a lease holds, by what is left of it and by how long it was taken for, in ms. One with more than twice its length
+ * left is none: the clock was set back, and would lock its session. By less, a clock may be put right at any time.
+ */
+export function isLeaseHeld(leftMs: number, leaseMs: number): boolean {
+  return leftMs > 0 && leftMs <= 2 * leaseMs;
+}
+
 /** Gives a session back. If the journal does not take it, its lease runs out by itself, so that is no error. */
 export async function giveBack(journal: Journal, sessionId: string, owner: string): Promise<void> {
   try {

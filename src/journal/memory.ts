@@ -1,5 +1,6 @@
 import {
   type Append,
+  isLeaseHeld,
   type Journal,
   type JournalEntry,
   type JournaledSession,
@@ -80,7 +81,7 @@ export class MemoryJournal implements Journal {
 
   async lease(sessionId: string, owner: string): Promise<boolean> {
     const kept = this.kept.get(sessionId);
-    if (kept === undefined || (kept.owner !== owner && isHeld(kept))) return false;
+    if (kept === undefined || (kept.owner !== owner && isHeld(kept, this.leaseMs))) return false;
     Object.assign(kept, { owner, leasedUntil: Date.now() + this.leaseMs });
     return true;
   }
@@ -100,7 +101,7 @@ export class MemoryJournal implements Journal {
   async post(sessionId: string, message: SessionMessage): Promise<boolean> {
     const kept = this.kept.get(sessionId);
     if (kept === undefined || kept.ended !== null) return false;
-    if (!maySay(message, rowOf(kept).waitingCalls)) return false;
+    if (!maySay(message, this.rowOf(kept).waitingCalls)) return false;
     this.messages += 1;
     kept.inbox.push({ id: this.messages, message });
     return true;
@@ -115,7 +116,7 @@ export class MemoryJournal implements Journal {
       .reverse()
       .filter((one) => one.sessionId.startsWith(idPrefix) && one.updatedAt >= since)
       .filter((one) => one.sessionId === (sessionId ?? one.sessionId) && one.agent === (agent ?? one.agent))
-      .map(rowOf)
+      .map((kept) => this.rowOf(kept))
       .filter((one) => matchesQuery(one, query))
       .sort((one, other) => other.updatedAt - one.updatedAt);
   }
@@ -123,23 +124,28 @@ export class MemoryJournal implements Journal {
   async delete(sessionId: string): Promise<boolean> {
     const kept = this.kept.get(sessionId);
     // A session that has ended may still have a lease.
-    if (kept?.ended === null && isHeld(kept)) throw runsElsewhere(sessionId);
+    if (kept?.ended === null && isHeld(kept, this.leaseMs)) throw runsElsewhere(sessionId);
     return this.kept.delete(sessionId);
+  }
+
+  private rowOf(kept: Kept): JournaledSession {
+    const { entries, ended, inbox, owner: _, leasedUntil: __, ...row } = kept;
+    const waits = undecided(
+      kept.waitingCalls,
+      inbox.map(({ message }) => message),
+    );
+    return {
+      ...row,
+      ...waits,
+      status: ended ?? (isHeld(kept, this.leaseMs) ? 'running' : 'suspended'),
+      entries: entries.length,
+    };
   }
 
   /** Does nothing; the sessions are kept. */
   async close(): Promise<void> {}
 }
 
-function isHeld({ leasedUntil }: Kept): boolean {
-  return leasedUntil > Date.now();
-}
-
-function rowOf(kept: Kept): JournaledSession {
-  const { entries, ended, inbox, owner: _, leasedUntil: __, ...row } = kept;
-  const waits = undecided(
-    kept.waitingCalls,
-    inbox.map(({ message }) => message),
-  );
-  return { ...row, ...waits, status: ended ?? (isHeld(kept) ? 'running' : 'suspended'), entries: entries.length };
+function isHeld({ leasedUntil }: Kept, leaseMs: number): boolean {
+  return isLeaseHeld(leasedUntil - Date.now(), leaseMs);
 }

@@ -15,6 +15,7 @@ import {
   type SessionMessage,
   type WaitingCall,
 } from './journal.ts';
+import { writeLater } from './late-end.ts';
 import { HeldLease } from './lease.ts';
 
 /** How often the inbox is read, in ms. */
@@ -51,6 +52,8 @@ export class TreeLog {
   private notes: JournalEntry[] = [];
   private noted = 0;
   private taken: number[] = [];
+  /** The last write of a session in the journal, as long as it is not known to be done. */
+  private unwritten: Append | null = null;
   /** The ids of all messages received. They are kept, since a slow read of the inbox may return one that was taken. */
   private readonly received = new Set<number>();
   /** Writes come one after the other. */
@@ -193,10 +196,13 @@ export class TreeLog {
     return this.written !== null;
   }
 
-  /** Writes all notes and the end of the session, and gives the session back. */
+  /** Writes all notes and the end of the session, and gives the session back. Rejects if it is still to be written. */
   async end(change: SessionChange): Promise<void> {
     if (this.closed) return;
-    await this.inTurn(() => this.append(change));
+    await this.inTurn(() => this.append(change)).catch((error) => {
+      if (this.unwritten !== null) void writeLater(this.journal, this.session.sessionId, this.unwritten);
+      throw error;
+    });
     await this.release();
   }
 
@@ -262,6 +268,7 @@ export class TreeLog {
     const after = this.written ?? 0;
     const written = this.lease.writing();
     const append: Append = { owner, after, entries, change: isChanged ? { waitingCalls, ...change } : change, taken };
+    this.unwritten = this.written === null ? null : append;
     if (this.written === null) {
       const { sessionId, agent, metadata } = this.session;
       await this.journal.create({ sessionId, agent, metadata }, append);
@@ -270,6 +277,7 @@ export class TreeLog {
       await this.journal.append(this.session.sessionId, append);
     }
     written();
+    this.unwritten = null;
     this.waiting = waitingCalls;
     this.written = after + entries.length;
   }

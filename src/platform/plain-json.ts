@@ -29,7 +29,7 @@ export function plainJson(value: unknown, mostNodes = Number.POSITIVE_INFINITY):
 const deepest = 500;
 
 /** Says what is wrong with a value from outside that is nested too deeply; null for any other. */
-export function tooDeep(value: unknown): string | null {
+export function depthProblem(value: unknown): string | null {
   const isNested = (one: unknown): one is object => typeof one === 'object' && one !== null;
   let level: object[] = [value].filter(isNested);
   for (let depth = 0; depth < deepest; depth += 1) {

@@ -9,7 +9,7 @@ import { systemClock } from '../host/clock.ts';
 import { check } from '../input/check.ts';
 import { messageOf, PawlError } from '../input/errors.ts';
 import type { SessionMessage } from '../journal/journal.ts';
-import { tooDeep } from '../platform/plain-json.ts';
+import { depthProblem } from '../platform/plain-json.ts';
 import { newHead } from '../session/head.ts';
 import { sessionIdShape } from '../session/input.ts';
 import type { SessionOptions } from '../session/options.ts';
@@ -121,7 +121,7 @@ export function begunWith(agent: Agent, sessionId: string, request: RestateReque
 
 /** What the engine keeps is read and written by functions that call themselves for each level. */
 function checkDepth(given: unknown): void {
-  const why = tooDeep(given);
+  const why = depthProblem(given);
   if (why !== null) throw new TerminalError(`The input cannot be read: ${why}.`, { errorCode: 400 });
 }
 

@@ -7,7 +7,7 @@ import type { Agent } from '../agent/definition.ts';
 import { systemClock } from '../host/clock.ts';
 import { messageOf } from '../input/errors.ts';
 import type { LoggerOption } from '../observe/log/logger.ts';
-import { tooDeep } from '../platform/plain-json.ts';
+import { depthProblem } from '../platform/plain-json.ts';
 import { agentServer, type StartedCall } from './agent-server.ts';
 import { answered, answersPage, closeHttp, listening, Refusal } from './callers.ts';
 import { type Client, Clients } from './clients.ts';
@@ -156,7 +156,7 @@ async function bodyOf(request: IncomingMessage): Promise<unknown> {
   } catch {
     throw new Refusal(400, 'the body is not JSON');
   }
-  const why = tooDeep(body);
+  const why = depthProblem(body);
   if (why !== null) throw new Refusal(400, `the body cannot be read: ${why}`);
   return body;
 }

@@ -1,5 +1,5 @@
 import { reasonOf } from '../input/errors.ts';
-import { tooDeep } from '../platform/plain-json.ts';
+import { depthProblem } from '../platform/plain-json.ts';
 
 /** The largest body by default, in bytes: images come in it. */
 const mostByDefault = 32 * 1_024 * 1_024;
@@ -50,7 +50,7 @@ async function read(request: Request, mostBytes: number): Promise<unknown> {
     throw new UnusableBody(`The body could not be read: ${reasonOf(error)}.`, 400);
   }
   const body = await parsed(new Blob(chunks as Uint8Array<ArrayBuffer>[]));
-  const why = tooDeep(body);
+  const why = depthProblem(body);
   if (why !== null) throw new UnusableBody(`The body cannot be read: ${why}.`, 400);
   return body;
 }

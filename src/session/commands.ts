@@ -5,7 +5,7 @@ import { expected, PawlError, reasonOf } from '../input/errors.ts';
 import { flag, text } from '../input/shapes.ts';
 import type { WaitingCall } from '../journal/journal.ts';
 import { lazily } from '../platform/lazily.ts';
-import { tooDeep } from '../platform/plain-json.ts';
+import { depthProblem } from '../platform/plain-json.ts';
 import type { AnswerOptions, ApprovalInput, SuspendOptions } from './session.ts';
 import type { ClientAnswer, SubSession } from './sub-agents/sub-session.ts';
 
@@ -59,7 +59,7 @@ export function checkedAnswer(
 ): { answer: ClientAnswer; sessionId: string | null } {
   const { isError, sessionId } = check(answerSchema(), options, 'options', 'invalid_options');
   const json = jsonOf(output);
-  const why = tooDeep(json);
+  const why = depthProblem(json);
   if (why !== null) throw new PawlError('invalid_options', `\`output\` cannot be taken: ${why}.`);
   return { answer: { output: json, isError }, sessionId };
 }

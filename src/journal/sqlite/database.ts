@@ -9,6 +9,10 @@ import { applicationId, schema, schemaVersion } from './schema.ts';
 
 /** How long a write waits for one of another process, in ms. */
 const busyMs = 5_000;
+const busyLookMs = 5;
+const sqliteBusy = 5;
+/** How long the file of recent writes is waited for, before it stays as it is. */
+const shrinkBusyMs = 250;
 
 /**
  * A journal's database. What it does blocks the process, so other work has its turn before each read and write. Throws
@@ -40,8 +44,11 @@ export class Database {
       opened = new sqlite.DatabaseSync(file);
       this.database = opened;
       this.database.exec(`PRAGMA busy_timeout = ${busyMs}`);
+      // What is deleted is overwritten.
+      this.database.exec('PRAGMA secure_delete = ON');
       this.checkSchema();
-      this.database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+      this.waitsFor('PRAGMA journal_mode = WAL');
+      this.database.exec('PRAGMA synchronous = FULL');
       this.closed = isFile ? databaseOpened(fs.realpathSync(file)) : () => {};
       // A later change of the working directory must not matter.
       const path = /^([a-z]:)?[\\/]/i.test(file) ? file : `${fs.realpathSync('.')}/${file}`;
@@ -101,6 +108,31 @@ export class Database {
     throw new UnsentError('journal_failed', `The journal ${this.file} was ${what} while it was open.`);
   }
 
+  /**
+   * Frees the space of what was deleted, and takes its old text out of the file of recent writes. While others read that
+   * file it stays as it is, until the next time.
+   */
+  shrink(): Promise<void> {
+    const briefly = (sql: string) => `PRAGMA busy_timeout = ${shrinkBusyMs}; ${sql}; PRAGMA busy_timeout = ${busyMs}`;
+    const sql = briefly('PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)');
+    return this.answer(() => this.database.exec(sql), 'written');
+  }
+
+  /** Runs what SQLite does not wait with while another process writes. */
+  private waitsFor(sql: string): void {
+    const until = Date.now() + busyMs;
+    for (;;) {
+      try {
+        this.database.exec(sql);
+        return;
+      } catch (error) {
+        const isBusy = error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy;
+        if (!isBusy || Date.now() > until) throw error;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, busyLookMs);
+      }
+    }
+  }
+
   private statement(sql: string) {
     const known = this.statements.get(sql) ?? this.database.prepare(sql);
     this.statements.set(sql, known);
@@ -110,12 +142,14 @@ export class Database {
   /** Creates the tables in a new file. Throws if the file is not a journal of this version. */
   private checkSchema(): void {
     const pragma = (name: string) => Number(Object.values(this.database.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
+    const tables = () => this.database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()?.tables;
     if (pragma('application_id') === 0 && pragma('user_version') === 0) {
+      // Whether a file can shrink is decided before it has a table.
+      if (tables() === 0) this.waitsFor('PRAGMA auto_vacuum = INCREMENTAL');
       this.transaction(() => {
         // Another process may just have done it.
         if (pragma('application_id') !== 0) return;
-        const tables = this.database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get();
-        if (tables?.tables !== 0) throw this.foreign();
+        if (tables() !== 0) throw this.foreign();
         this.database.exec(schema);
       });
     }

@@ -1,14 +1,14 @@
-import { type JournaledSession, undecided } from '../journal.ts';
+import { isLeaseHeld, type JournaledSession, undecided } from '../journal.ts';
 
 /** "Pawl", so that another program's database is not taken for a journal. */
 export const applicationId = 0x5061776c;
-export const schemaVersion = 2;
+export const schemaVersion = 3;
 
 export const schema = `
   CREATE TABLE sessions (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, agent TEXT NOT NULL, metadata TEXT NOT NULL, ended TEXT, slugs TEXT NOT NULL,
     waiting TEXT NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL, entries INTEGER NOT NULL,
-    owner TEXT, leased INTEGER NOT NULL
+    owner TEXT, leased INTEGER NOT NULL, lease INTEGER NOT NULL
   ) STRICT;
   CREATE TABLE entries (
     session INTEGER NOT NULL, position INTEGER NOT NULL, entry TEXT NOT NULL, PRIMARY KEY (session, position)
@@ -32,14 +32,16 @@ export type SessionRow = {
   updated: number;
   entries: number;
   owner: string | null;
+  /** When the lease runs out, and how long it was when it was last taken. */
   leased: number;
+  lease: number;
   /** The messages of its inbox, as JSON. */
   inbox: string;
 };
 
 /** A session without an owner has no lease: `leased` is 0. */
-export function isRowHeld({ leased }: SessionRow, now: number): boolean {
-  return leased > now;
+export function isRowHeld({ leased, lease }: SessionRow, now: number): boolean {
+  return isLeaseHeld(leased - now, lease);
 }
 
 export function journaledSession(row: SessionRow, now: number): JournaledSession {

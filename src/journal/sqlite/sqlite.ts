@@ -56,7 +56,7 @@ class SqliteJournal implements Journal {
       if (this.rowOf(sessionId) !== undefined) throw exists(sessionId);
       const now = Date.now();
       this.database.run(
-        "INSERT INTO sessions (id, agent, metadata, slugs, waiting, created, updated, entries, owner, leased) VALUES (?, ?, ?, '[]', '[]', ?, ?, 0, ?, 0)",
+        "INSERT INTO sessions (id, agent, metadata, slugs, waiting, created, updated, entries, owner, leased, lease) VALUES (?, ?, ?, '[]', '[]', ?, ?, 0, ?, 0, 0)",
         sessionId,
         agent,
         JSON.stringify(metadata),
@@ -95,9 +95,10 @@ class SqliteJournal implements Journal {
       const row = this.rowOf(sessionId);
       if (row === undefined || (row.owner !== owner && isRowHeld(row, now))) return false;
       this.database.run(
-        'UPDATE sessions SET owner = ?, leased = ? WHERE number = ?',
+        'UPDATE sessions SET owner = ?, leased = ?, lease = ? WHERE number = ?',
         owner,
         now + this.leaseMs,
+        this.leaseMs,
         row.number,
       );
       return true;
@@ -106,8 +107,8 @@ class SqliteJournal implements Journal {
 
   renew(sessionId: string, owner: string) {
     return this.database.write(() => {
-      const sql = 'UPDATE sessions SET leased = ? WHERE id = ? AND owner = ? RETURNING number';
-      return this.database.all(sql, Date.now() + this.leaseMs, sessionId, owner).length > 0;
+      const sql = 'UPDATE sessions SET leased = ?, lease = ? WHERE id = ? AND owner = ? RETURNING number';
+      return this.database.all(sql, Date.now() + this.leaseMs, this.leaseMs, sessionId, owner).length > 0;
     });
   }
 
@@ -153,8 +154,8 @@ class SqliteJournal implements Journal {
     });
   }
 
-  delete(sessionId: string) {
-    return this.database.write(() => {
+  async delete(sessionId: string) {
+    const isDeleted = await this.database.write(() => {
       const row = this.rowOf(sessionId);
       if (row === undefined) return false;
       // A session that has ended may still have a lease.
@@ -163,6 +164,8 @@ class SqliteJournal implements Journal {
       this.database.run('DELETE FROM sessions WHERE number = ?', row.number);
       return true;
     });
+    if (isDeleted) await this.database.shrink();
+    return isDeleted;
   }
 
   get isClosed(): boolean {
@@ -177,11 +180,12 @@ class SqliteJournal implements Journal {
     const now = Date.now();
     const json = (list: readonly unknown[] | undefined) => (list === undefined ? null : JSON.stringify(list));
     const [held] = this.database.all<Pick<SessionRow, 'number'>>(
-      `UPDATE sessions SET entries = ?, updated = ?, leased = ?, ended = coalesce(?, ended), slugs = coalesce(?, slugs),
+      `UPDATE sessions SET entries = ?, updated = ?, leased = ?, lease = ?, ended = coalesce(?, ended), slugs = coalesce(?, slugs),
        waiting = coalesce(?, waiting) WHERE id = ? AND owner = ? AND entries = ? RETURNING number`,
       after + entries.length,
       now,
       now + this.leaseMs,
+      this.leaseMs,
       change.status ?? null,
       json(change.slugs),
       json(change.waitingCalls),
