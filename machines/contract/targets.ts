@@ -44,14 +44,14 @@ export function orderFrom(targets: readonly TargetState[], first: number): numbe
 /**
  * Returns the first living target of `order` that is free at `at`, from its position `from` on and wrapping around
  * (P-2), among those that `fits` permits. If all are limited, it returns the one that is free earliest, the first in order
- * on a tie (P-3). `beyond` means that even that one is more than 60 s away.
+ * on a tie (P-3). `beyond` means that even that one is more than 60 s away, or not free before `deadlineAt`.
  */
 export function chooseTarget(
   targets: readonly TargetState[],
   order: readonly number[],
   from: number,
   at: number,
-  fits: (state: TargetState) => boolean = () => true,
+  { fits = () => true, deadlineAt = null }: { fits?: (state: TargetState) => boolean; deadlineAt?: number | null } = {},
 ): TargetChoice {
   let earliest: { target: number; dueAt: number } | null = null;
   for (let step = 0; step < order.length; step += 1) {
@@ -62,7 +62,8 @@ export function chooseTarget(
     if (earliest === null || state.limitedUntil < earliest.dueAt) earliest = { target, dueAt: state.limitedUntil };
   }
   if (earliest === null) return { kind: 'none' };
-  if (earliest.dueAt - at > longestWaitMs) return { kind: 'beyond', dueAt: earliest.dueAt };
+  const latest = Math.min(at + longestWaitMs, deadlineAt ?? Number.POSITIVE_INFINITY);
+  if (earliest.dueAt > latest) return { kind: 'beyond', dueAt: earliest.dueAt };
   return { kind: 'wait', ...earliest };
 }
 

@@ -50,10 +50,11 @@ export function targetsRemain(context: TurnContext): boolean {
  */
 export function nextTarget(context: TurnContext): TargetChoice {
   const { targets, order, current, last, at } = context;
+  const { deadlineAt } = context.budget;
   const from = last === null ? 0 : order.indexOf(current) + 1;
   const fits = (state: TargetState) => verdictOn(context, state).kind !== 'full';
-  const choice = chooseTarget(targets, order, from, at, fits);
-  return choice.kind === 'none' ? chooseTarget(targets, order, from, at) : choice;
+  const choice = chooseTarget(targets, order, from, at, { fits, deadlineAt });
+  return choice.kind === 'none' ? chooseTarget(targets, order, from, at, { deadlineAt }) : choice;
 }
 
 /** Builds the current attempt's input. On the last turn's first attempt the tool list is unchanged (B-5). */

@@ -161,10 +161,10 @@ describe('budgets', () => {
     ['a report', report(), true],
     ['a tool call', searchCall, false],
   ])(
-    'B-4 P-3: if wall-clock time runs out during a wait, one request is left, for the report: %s',
+    'B-4 P-3e: if wall-clock time runs out with a wait, one request is left, for the report: %s',
     async (_, reply, success) => {
       const { result, requests } = await runOverWire({
-        script: [{ status: 429, headers: { 'retry-after': '30' } }, reply],
+        script: [{ status: 429, headers: { 'retry-after': '20' } }, reply],
         definition: { tools: { search } },
         options: { budget: { wallClockMs: 20_000 } },
         alarms: 'manual',
@@ -182,6 +182,32 @@ describe('budgets', () => {
       if (!success) expect(result.slugs.slice(0, 2)).toEqual(['budget_exhausted', 'tool_not_permitted']);
     },
   );
+
+  it('P-3e: a wait that would end after the wall-clock time is not begun, and the failure names its end', async () => {
+    const clock = manualClock();
+    const began = clock.now();
+    const { result, requests, events } = await runOverWire({
+      script: [{ status: 429, headers: { 'retry-after': '30' } }, report()],
+      options: { budget: { wallClockMs: 20_000 } },
+      clock,
+      alarms: 'manual',
+    });
+    expect(requests).toHaveLength(1);
+    expect(clock.now()).toBeLessThan(began + 1_000);
+    expect(events.filter(({ type }) => type === 'wait.started')).toEqual([]);
+    expect(result.slugs).toEqual(['no_targets', 'rate_limited']);
+    const retryAt = result.failure?.retryAt ?? 0;
+    expect(retryAt - began).toBeGreaterThanOrEqual(30_000);
+    expect(result.report.content).toContain(
+      `The provider accepts requests again at ${new Date(retryAt).toISOString()}.`,
+    );
+    expect(result.counters).toEqual(
+      counters({
+        ...{ turns: 1, attempts: 1, failedAttempts: 1, costUsd: 0 },
+        slugs: { rate_limited: 2, no_targets: 1 },
+      }),
+    );
+  });
 
   it('B-4: if wall-clock time runs out during preparation, one turn is left', async () => {
     const clock = manualClock();
