@@ -197,7 +197,7 @@ export type Journal = {
 
 /** The call that a message decides; null if it decides none, or does not name its session. */
 export function callDecidedBy(message: SessionMessage): WaitingCall | null {
-  if (message.type !== 'approve' && message.type !== 'answer') return null;
+  if (message?.type !== 'approve' && message?.type !== 'answer') return null;
   const { sessionId, callId, type } = message;
   return sessionId === null ? null : { sessionId, callId, awaits: type === 'approve' ? 'approval' : 'answer' };
 }

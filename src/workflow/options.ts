@@ -24,7 +24,7 @@ export type WorkflowEvent = WorkflowFact & { run: string; at: number };
 export type RunLimits = WorkflowLimits & { maxTries: number };
 
 export type WorkflowOptions = {
-  /** The folder of the backlog. */
+  /** The folder of the backlog, or of a project with one below it. */
   backlog: string;
   agents: WorkflowAgents;
   /**

@@ -2,8 +2,8 @@ import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readAgentFile } from '../../src/cli/agent-file.ts';
-import { backlogIn } from '../../src/cli/work/project.ts';
 import { startModelServer } from '../../src/testing/index.ts';
+import { backlogIn } from '../../src/workflow/backlog/find-backlog.ts';
 import { done, TestBacklog } from '../support/backlog.ts';
 import { pawl } from '../support/pawl.ts';
 

@@ -5,6 +5,7 @@ import type { JournalEntry } from '../../src/journal/journal.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { startSession } from '../../src/session/start-session.ts';
 import { quiet, workingAgent } from '../support/journaled.ts';
+import { waitingCalls } from '../support/waiting-calls.ts';
 
 const secret = 'open-sesame';
 const session = { sessionId: 's', agent: 'working', metadata: { of: secret } };
@@ -133,11 +134,11 @@ describe('S-8: a tape of a session that runs', () => {
 
   it('tells the row again when the status, or what it waits for, has changed', async () => {
     const { pieces } = await read();
-    await write(journal, 3, 4, { waiting: ['call-1'] });
+    await write(journal, 3, 4, { waitingCalls: waitingCalls('s', ['call-1']) });
     await settled();
     await write(journal, 4, 5);
     await settled();
-    await write(journal, 5, whole.length, { waiting: [], status: 'succeeded' });
+    await write(journal, 5, whole.length, { waitingCalls: [], status: 'succeeded' });
     await settled();
     const rest = whole.length - 5;
     expect(inShort(pieces)).toEqual(['running', '0+3', '3+1', 'running call-1', '4+1', `5+${rest}`, 'succeeded']);

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { KindLayout } from '../../src/workflow/backlog/item-kinds.ts';
-import { addToSummary, summaryRows, updateSummary } from '../../src/workflow/backlog/summary-file.ts';
-import { keptUp, recounted, sectionOf } from '../../src/workflow/backlog/summary-upkeep.ts';
+import { addToSummary, summaryRows, updateSummary } from '../../src/workflow/backlog/summary/summary-file.ts';
+import { keptUp, recounted, sectionOf } from '../../src/workflow/backlog/summary/summary-upkeep.ts';
 
 const layout = { summaryFile: 'bugs.md', summaryTitle: 'Bugs' } as KindLayout;
 const today = new Date().toISOString().slice(0, 10);

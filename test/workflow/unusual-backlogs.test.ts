@@ -52,6 +52,7 @@ describe('W-2: creating items in an unusual backlog', () => {
 
   it('a file system failure is a PawlError', async () => {
     const backlog = new TestBacklog();
+    backlog.bug(1);
     backlog.write('agent_runs', 'in the way');
     const failed = { name: 'PawlError', code: 'backlog_failed' };
     await expect(createWorkItem(backlog.folder, bug())).rejects.toMatchObject(failed);

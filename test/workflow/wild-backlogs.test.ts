@@ -184,6 +184,7 @@ describe('W-1: items as found in the wild', () => {
     expect(isDone).toBe(true);
     expect(notes).toEqual([
       'BUG-007: PROMPT.md says implemented, bug_report.json new, bugs/bugs.md deferred; taken as done',
+      'BUG-007 is marked done (implemented in PROMPT.md), and is still in bugs/BUG-007-x',
     ]);
   });
 

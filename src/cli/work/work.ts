@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { MemoryJournal } from '../../journal/memory.ts';
 import type { SessionBudget } from '../../session/options.ts';
 import { readConfig } from '../../workflow/backlog/config.ts';
+import { backlogIn } from '../../workflow/backlog/find-backlog.ts';
 import { repositoryOf } from '../../workflow/git/git.ts';
 import { runWorkflow, type WorkflowResult } from '../../workflow/run/run-workflow.ts';
 import type { Flags } from '../command-line.ts';
@@ -13,7 +14,6 @@ import { WorkView } from '../terminal/work-view.ts';
 import { agentsOf, found, type Project } from './agents.ts';
 import { initWork } from './init.ts';
 import { plan } from './plan.ts';
-import { backlogIn } from './project.ts';
 
 /** Ended sessions that the page of a run keeps, in memory. */
 const mostKept = 1_000;

@@ -10,7 +10,7 @@ import { itemText } from './reading/item-text.ts';
 import { KnownItems } from './reading/known-items.ts';
 import { checkInside } from './reading/links.ts';
 import { stopRequestIn } from './stop-marker.ts';
-import { summaryRows } from './summary-file.ts';
+import { summaryRows } from './summary/summary-file.ts';
 
 /** An item as read from the disk. */
 export type BacklogItem = ItemRef & {
@@ -102,6 +102,7 @@ export function readBacklog(backlog: string, known = new KnownItems<ReadItem>())
   const notes = found.flatMap(({ item, facts }) =>
     facts.disagreement === null ? [] : [`${item.id}: ${facts.disagreement}`],
   );
+  notes.push(...done.map(({ id, why, folder }) => `${id} is marked done (${why}), and is still in ${folder}`));
   notes.push(...wait(open, finished));
   return { items: open.map(({ item }) => item).toSorted(byUrgency), done, unreadable, notes };
 }

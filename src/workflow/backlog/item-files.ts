@@ -60,18 +60,22 @@ function ofKind(item: WorkItem, date: string): Record<string, unknown> {
   switch (item.item_type) {
     case 'bug':
       return { reported_date: date };
-    case 'human_action': {
-      const { urgency, reason, required_action: action, blocking_items: blocking, blocks } = item.metadata;
-      return {
-        urgency: urgency ?? urgencies[item.priority],
-        reason: reason ?? item.description,
-        required_action: action ?? item.description,
-        blocking_items: blocking ?? blocks ?? [],
-      };
-    }
+    case 'human_action':
+      return actionFields(item);
     default:
       return {};
   }
+}
+
+/** The fields of an action, with what its creator left out. */
+export function actionFields({ metadata, priority, description }: Extract<WorkItem, { item_type: 'human_action' }>) {
+  const { urgency, reason, required_action: action, blocking_items: blocking, blocks } = metadata;
+  return {
+    urgency: urgency ?? urgencies[priority],
+    reason: reason ?? description,
+    required_action: action ?? description,
+    blocking_items: blocking ?? blocks ?? [],
+  };
 }
 
 const urgencies = { P0: 'critical', P1: 'high', P2: 'medium', P3: 'low' } as const;

@@ -1,8 +1,19 @@
-/** Returns the similarity of two items, from 0 to 1: that of their titles, or 0.7 of that of their descriptions if higher. */
+/**
+ * Returns the similarity of two items, from 0 to 1: that of their titles, or 0.7 of that of their descriptions if higher. Only
+ * titles of the same words in the same order have 1.
+ */
 export function similarity(one: Described, other: Described): number {
-  const titles = textSimilarity(one.title, other.title);
+  if (plainText(one.title) === plainText(other.title)) return 1;
+  const titles = Math.min(mostOfOthers, textSimilarity(one.title, other.title));
   if (one.description.trim() === '' || other.description.trim() === '') return titles;
   return Math.max(titles, 0.7 * textSimilarity(one.description, other.description));
+}
+
+/** The same words in another order have all pieces in common. */
+const mostOfOthers = 0.99;
+
+function plainText(text: string): string {
+  return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(' ');
 }
 
 export type Described = { title: string; description: string };

@@ -81,8 +81,8 @@ const schema = shared.extend({
 const ends: readonly string[] = ['completed', 'exitedEarly'] satisfies RunState['current_phase'][];
 
 /**
- * `ended`: the last run finished, or there was none. `foreign`: a file of another tool with the fields of W-4; `says`
- * describes it for a person, and `failures` lists the items that failed last.
+ * `ended`: the last run finished, or there was none. `foreign`: a file of another tool; `says` describes it for a person,
+ * and `failures` lists the items that failed last.
  */
 export type FoundState =
   | { kind: 'ended' }
@@ -96,10 +96,9 @@ export function readState(backlog: string): FoundState {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return corrupt('it is a folder');
   const text = readIfThere(path);
   if (text === null) return { kind: 'ended' };
-  const file = parsed(text, shared);
+  const file = parsed(text, z.looseObject({}));
   if (typeof file === 'string') return corrupt(file);
-  if (typeof file.run !== 'string')
-    return { kind: 'foreign', says: saidIn(file), failures: file.last_failures.flatMap(idIn) };
+  if (typeof file.run !== 'string') return foreignState(text);
   const found = parsed(text, schema);
   if (typeof found === 'string') return corrupt(found);
   const { run } = found;
@@ -113,6 +112,13 @@ export function readState(backlog: string): FoundState {
   const current_phase = died.data;
   const in_progress = found.in_progress ?? inProgress(current_phase, found.current_item);
   return { kind: 'died', state: { ...found, run, last_failures, failure_count, current_phase, in_progress } };
+}
+
+/** Returns what the file of another tool says, which need not have the fields of W-4. */
+function foreignState(text: string): FoundState {
+  const file = parsed(text, shared);
+  if (typeof file === 'string') return { kind: 'foreign', says: `it lacks fields of W-4 (${file})`, failures: [] };
+  return { kind: 'foreign', says: saidIn(file), failures: file.last_failures.flatMap(idIn) };
 }
 
 /** Returns the item in progress from the state file of an earlier version. */

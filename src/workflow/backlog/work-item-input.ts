@@ -33,15 +33,15 @@ const shared = {
 /** Other fields are kept unchanged. */
 const bugMetadata = z.looseObject({
   severity: oneOf('critical', 'high', 'medium', 'low').default('medium'),
-  reproducibility: oneOf('always', 'intermittent', 'unknown').default('unknown'),
+  reproducibility: oneOf('always', 'sometimes', 'intermittent', 'rarely', 'unknown').default('unknown'),
   steps_to_reproduce: listOfTexts.default([]),
   expected_behavior: text.optional(),
   actual_behavior: text.optional(),
   impact: text.optional(),
 });
 const featureMetadata = z.looseObject({
-  type: oneOf('new_feature', 'enhancement').default('enhancement'),
-  estimated_effort: oneOf('small', 'medium', 'large').optional(),
+  type: oneOf('new_feature', 'enhancement', 'improvement').default('enhancement'),
+  estimated_effort: oneOf('xs', 'small', 'medium', 'large', 'xl').optional(),
   business_value: oneOf('low', 'medium', 'high').optional(),
   dependencies: listOfTexts.optional(),
 });

@@ -7,12 +7,12 @@ import { type BacklogItem, backlogFolder, idOf, numberOf, readBacklog } from './
 import { readConfig } from './config.ts';
 import { exactObject } from './exact-json.ts';
 import { foldersIn, readIfThere, textToChange, writeAtomically, writeFolder } from './files.ts';
-import { type Duplicate, itemFiles, type NewItemFacts } from './item-files.ts';
+import { actionFields, type Duplicate, itemFiles, type NewItemFacts } from './item-files.ts';
 import { type KindLayout, layoutOf, restingFolders } from './item-kinds.ts';
 import { whileLocked } from './lock.ts';
 import { checkInside } from './reading/links.ts';
 import { similarity } from './similarity.ts';
-import { addToSummary, summaryRows } from './summary-file.ts';
+import { addToSummary, type SummaryRow, summaryRows } from './summary/summary-file.ts';
 import { type WorkItem, type WorkItemInput, workItemSchema } from './work-item-input.ts';
 
 export type WorkItemResult = {
@@ -89,7 +89,7 @@ async function writeAlone(
   const facts = { id, createdAt, duplicates, extra, files, prompt: prompt === null ? null : prompt(id) };
   writeFolder(join(backlog, folder), itemFiles(layout, item, facts));
   try {
-    addToSummary(backlog, layout, { id, title, priority, status: 'new', component, folder });
+    addToSummary(backlog, layout, { id, title, priority, component, folder, ...summaryFieldsOf(item) });
   } catch (error) {
     rmSync(join(backlog, folder), { recursive: true, force: true });
     throw error;
@@ -98,6 +98,13 @@ async function writeAlone(
     ? await commitPaths(backlog, [folder, layout.summaryFile], `Add ${id}: ${title}`, item.branch_name ?? null)
     : null;
   return { created: true, id, title, folder, duplicates, commit };
+}
+
+/** What the summary says of a new item beside what all items have. */
+function summaryFieldsOf(item: WorkItem): Pick<SummaryRow, 'status' | 'urgency' | 'blocking'> {
+  if (item.item_type !== 'human_action') return { status: 'new' };
+  const { urgency, blocking_items: blocking } = actionFields(item);
+  return { status: 'pending', urgency, blocking: blocking.join(', ') };
 }
 
 /** Compares an item with all of its kind: open and resolved ones, and those that only their folders tell of. */

@@ -11,7 +11,7 @@ import { whileLocked } from '../backlog/lock.ts';
 import { leftForReview } from '../backlog/reading/item-sources.ts';
 import { checkInside } from '../backlog/reading/links.ts';
 import { meaningOf } from '../backlog/reading/statuses.ts';
-import { updateSummary } from '../backlog/summary-file.ts';
+import { updateSummary } from '../backlog/summary/summary-file.ts';
 import { addComment, changeReport } from '../backlog/work-items.ts';
 import { autoCommit } from '../git/auto-commit.ts';
 import type { Commit } from '../git/commits.ts';

@@ -13,7 +13,7 @@ import { type MachineOwner, RunningMachine } from '../../host/run-machine.ts';
 import { messageOf, onRejection, PawlError } from '../../input/errors.ts';
 import { type Logger, linesWritten, loggerOf } from '../../observe/log/logger.ts';
 import { redact } from '../../secrets/redact.ts';
-import { backlogFolder } from '../backlog/backlog.ts';
+import { backlogIn } from '../backlog/find-backlog.ts';
 import { lockRun } from '../backlog/lock.ts';
 import { timestamp, writeState } from '../backlog/state-file.ts';
 import { repositoryOf } from '../git/git.ts';
@@ -43,7 +43,7 @@ export type WorkflowResult = Omit<WorkflowOutput, 'state'> & {
  */
 export async function runWorkflow(options: WorkflowOptions): Promise<WorkflowResult> {
   const limits = checkedLimits(options);
-  const backlog = backlogFolder(options.backlog);
+  const backlog = backlogIn(options.backlog);
   const home = await homeOf(backlog, limits);
   const lock = await lockRun(backlog);
   try {

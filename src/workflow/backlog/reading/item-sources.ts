@@ -1,7 +1,7 @@
 import { type Priority, priorities } from '../../../../machines/index.ts';
 import { expected, messageOf } from '../../../input/errors.ts';
 import type { KindLayout } from '../item-kinds.ts';
-import type { SummaryRow } from '../summary-file.ts';
+import type { SummaryRow } from '../summary/summary-file.ts';
 import { itemText, wholeItemText } from './item-text.ts';
 import { type PromptFacts, promptFacts } from './prompt-file.ts';
 import { type Meaning, meaningOf } from './statuses.ts';

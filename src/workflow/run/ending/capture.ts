@@ -6,7 +6,7 @@ import { readConfig } from '../../backlog/config.ts';
 import { foldersIn, sweep, writeAtomically } from '../../backlog/files.ts';
 import { layoutOf, layouts, restingFolders } from '../../backlog/item-kinds.ts';
 import { whileLocked } from '../../backlog/lock.ts';
-import { addToSummary, summaryRows } from '../../backlog/summary-file.ts';
+import { addToSummary, summaryRows } from '../../backlog/summary/summary-file.ts';
 import { addComment, changeReport, checkedItem, writeWorkItem } from '../../backlog/work-items.ts';
 import { autoCommit } from '../../git/auto-commit.ts';
 import { type Commit, isCommitted } from '../../git/commits.ts';

@@ -5,7 +5,7 @@ import { plainId, readBacklog } from '../../backlog/backlog.ts';
 import { textToChange, writeAtomically } from '../../backlog/files.ts';
 import { whileLocked } from '../../backlog/lock.ts';
 import { withPriority } from '../../backlog/reading/prompt-file.ts';
-import { updateSummary } from '../../backlog/summary-file.ts';
+import { updateSummary } from '../../backlog/summary/summary-file.ts';
 import { addComment, changeReport } from '../../backlog/work-items.ts';
 import { autoCommit } from '../../git/auto-commit.ts';
 import { asObject, statedIn } from '../stated.ts';

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { priorities } from '../../../machines/index.ts';
-import { readIfThere, textToChange, writeAtomically } from './files.ts';
-import type { KindLayout } from './item-kinds.ts';
-import { withoutClosedCode } from './reading/fences.ts';
-import { meaningOf } from './reading/statuses.ts';
+import { priorities } from '../../../../machines/index.ts';
+import { readIfThere, textToChange, writeAtomically } from '../files.ts';
+import type { KindLayout } from '../item-kinds.ts';
+import { withoutClosedCode } from '../reading/fences.ts';
+import { meaningOf } from '../reading/statuses.ts';
 import { keptUp, recounted, sectionOf } from './summary-upkeep.ts';
 
 export type SummaryRow = {
@@ -14,13 +14,16 @@ export type SummaryRow = {
   status: string;
   component: string;
   folder: string;
+  /** Of a human action: how urgent it is, and what waits for it. */
+  urgency?: string;
+  blocking?: string;
 };
 
 const columns = ['ID', 'Title', 'Priority', 'Status', 'Component', 'Folder'];
 
 /**
- * Adds an item to the summary of its kind: as the last row of the table in its priority's section, or of the first table of
- * items, or in a new table at the end. Counts, dates and the list of recent activity are kept up. A summary that is not
+ * Adds an item to the summary of its kind: as the last row of the table in its priority's section, or in that of its kind,
+ * or of the first table of open items, or in a new table at the end. Counts, dates and the list of recent activity are kept up. A summary that is not
  * UTF-8 stays as it is.
  */
 export function addToSummary(backlog: string, layout: KindLayout, row: SummaryRow): void {
@@ -29,7 +32,7 @@ export function addToSummary(backlog: string, layout: KindLayout, row: SummaryRo
   // The item's folder tells of it too.
   if (before === null && existsSync(path)) return;
   const lines = (before ?? `# ${layout.summaryTitle}\n`).split('\n');
-  const { heading, inSection, table } = placeFor(lines, row.priority);
+  const { heading, inSection, table } = placeFor(lines, row.priority, kindHeadings[layout.kind]);
   if (table === undefined) {
     while (lines.at(-1) === '') lines.pop();
     lines.push('', line(columns), line(columns.map(() => '---')), line(columns.map((name) => cellFor(name, row))), '');
@@ -45,13 +48,29 @@ export function addToSummary(backlog: string, layout: KindLayout, row: SummaryRo
   );
 }
 
-/** Finds the table for a priority: the table in its section, or else the first table. */
-function placeFor(lines: readonly string[], priority: string) {
+/** Headings of sections for one kind of item. */
+const kindHeadings = {
+  bug: /\b(?:bugs?|defects?)\b/i,
+  feature: /\b(?:features?|enhancements?|improvements?)\b/i,
+  'human-action': /\b(?:actions?|inquir(?:y|ies))\b/i,
+} as const;
+
+/** Headings of sections whose items are no longer worked on. */
+const doneHeading = /\b(?:resolved|completed?|closed|done|fixed|archived?|deprecated|declined|rejected)\b/i;
+
+/**
+ * Finds the table for a priority: the table in its section, or else the first in a section of open items. `table` is
+ * undefined if there is none.
+ */
+function placeFor(lines: readonly string[], priority: string, kind: RegExp | null = null) {
   const heading = sectionOf(lines, priority);
   const next = lines.findIndex((text, index) => index > heading && /^#{1,6}\s/.test(text));
   const tables = [...idTables(lines)];
   const inSection = ({ start }: Table) => heading !== -1 && start > heading && (next === -1 || start < next);
-  return { heading, inSection, table: tables.find(inSection) ?? tables[0] };
+  const headingOf = ({ start }: Table) => lines.slice(0, start).findLast((text) => /^#{1,6}\s/.test(text)) ?? '';
+  const open = tables.filter((table) => !doneHeading.test(headingOf(table)));
+  const ofKind = kind === null ? undefined : open.find((table) => kind.test(headingOf(table)));
+  return { heading, inSection, table: tables.find(inSection) ?? ofKind ?? open[0] };
 }
 
 /** Moves an item's row to the section of its new priority, if the tables of both sections have the same columns. */
@@ -152,6 +171,13 @@ function* idTables(all: readonly string[]): Generator<Table, undefined> {
     let end = index + 2;
     while (isRow(lines[end] ?? '', id)) end += 1;
     yield { columns: head, id, start: index + 2, end };
+    // Rows that stand below the table, as people and tools append them.
+    for (; end < lines.length && !/^#{1,6}\s/.test(lines[end] ?? ''); end += 1) {
+      const row = cells(lines[end] ?? '');
+      if (isSeparator(lines[end + 1] ?? '', row.length)) break;
+      const isStray = /^\s*\|/.test(lines[end] ?? '') && row.length === head.length && idIn(row[id] ?? '') !== null;
+      if (isStray) yield { columns: head, id, start: end, end: end + 1 };
+    }
   }
 }
 
@@ -190,6 +216,8 @@ function fieldOf(column: string): keyof SummaryRow | null {
   if (/^(id|bug|feature|action)( ?id)?$/.test(name)) return 'id';
   if (/^(title|name|summary)$/.test(name)) return 'title';
   if (/^(folder|location|path)$/.test(name)) return 'folder';
+  if (/^block(s|ing|ed)?( ?items?)?$/.test(name)) return 'blocking';
+  if (name === 'urgency') return 'urgency';
   return name === 'priority' || name === 'status' || name === 'component' ? name : null;
 }
 

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { backlogFolder } from '../../workflow/backlog/backlog.ts';
-import { configFile } from '../../workflow/backlog/config.ts';
-import { layouts, restingFolders } from '../../workflow/backlog/item-kinds.ts';
-import { UsageError } from '../command-line.ts';
+import { PawlError } from '../../input/errors.ts';
+import { backlogFolder } from './backlog.ts';
+import { configFile } from './config.ts';
+import { layouts, restingFolders } from './item-kinds.ts';
 
 const marks: readonly string[] = [...layouts.map(({ folder }) => folder), ...restingFolders];
 
@@ -11,7 +11,10 @@ const marks: readonly string[] = [...layouts.map(({ folder }) => folder), ...res
 const deepest = 2;
 const skipped = new Set(['node_modules', 'dist', 'build', 'target', 'vendor']);
 
-/** Returns the backlog folder: the given folder, or a folder below it. Throws `UsageError` if neither is a backlog. */
+/**
+ * Returns the backlog folder: the given folder, or a folder below it. Throws `PawlError` (`invalid_workflow`) if neither is a
+ * backlog, or several are.
+ */
 export function backlogIn(given: string): string {
   const project = backlogFolder(given);
   const below = foldersBelow(project);
@@ -20,11 +23,13 @@ export function backlogIn(given: string): string {
     if (isOne(project)) return project;
     const found = below.filter(isOne);
     const [one] = found;
-    if (found.length > 1) throw new UsageError(`${given} holds several backlogs: pass one of ${found.join(', ')}.`);
+    if (found.length > 1)
+      throw new PawlError('invalid_workflow', `${given} holds several backlogs: pass one of ${found.join(', ')}.`);
     if (one !== undefined) return one;
   }
   const names = layouts.map(({ folder }) => folder).join(', ');
-  throw new UsageError(`${given} holds no backlog: neither it nor a folder below has one of ${names}.`);
+  const message = `${given} holds no backlog: neither it nor a folder below has one of ${names}.`;
+  throw new PawlError('invalid_workflow', message);
 }
 
 function hasItems(folder: string): boolean {
