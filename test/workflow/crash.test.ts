@@ -56,6 +56,9 @@ describe('W-4: a killed run resumes from its state file', () => {
       });
       expect(report).toContain('BUG-006');
       expect(backlog.has('bugs/BUG-001-bug-1')).toBe(true);
+      // What was noted of it before is committed.
+      expect(backlog.has('bugs/BUG-001-bug-1/comments.md')).toBe(phase === 'testing');
+      expect(backlog.git('status', '--short', '--', 'bugs')).toBe('');
     },
   );
 

@@ -65,7 +65,8 @@ it('W-2 W-4: a run that dies at a write is brought to its end by the next', { ti
       files.filter((name) => name.endsWith('.tmp') && !name.startsWith('.git')),
       at,
     ).toEqual([]);
-    // What runs filed is committed.
-    expect(backlog.git('status', '--short', '--', 'bugs/*session-failure*', 'completed'), at).toBe('');
+    // What runs filed and noted is committed.
+    const kinds = ['bugs', 'features', 'human-actions', 'completed'];
+    expect(backlog.git('status', '--short', '--untracked-files=all', '--', ...kinds), at).toBe('');
   }
 });

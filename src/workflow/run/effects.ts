@@ -16,7 +16,7 @@ import { KnownItems } from '../backlog/reading/known-items.ts';
 import { keepAside, readState } from '../backlog/state-file.ts';
 import { finishWrites } from './ending/capture.ts';
 import { EndingEffects } from './ending/ending-effects.ts';
-import { leaveForReview } from './filing.ts';
+import { commitNoted, leaveForReview } from './filing.ts';
 import { ItemEffects } from './item-effects.ts';
 import type { WorkflowParts } from './parts.ts';
 import { behind, Queue } from './queue.ts';
@@ -112,6 +112,7 @@ export class RunEffects {
         return { kind: 'fresh' };
       }
       const { state } = found;
+      await this.commitWhatWasNoted(state);
       const ends: InterruptedItem[] = [];
       const problems: string[] = [];
       for (const one of state.in_progress) {
@@ -124,6 +125,17 @@ export class RunEffects {
       return { kind: 'crashed', state, items: ends, problem: problems.length === 0 ? null : problems.join('; ') };
     } catch (error) {
       return { kind: 'critical', message: messageOf(error) };
+    }
+  }
+
+  /** The process may have died after it noted something of an item, and before it committed that. */
+  private async commitWhatWasNoted({ in_progress: inProgress }: RunState): Promise<void> {
+    const { backlog } = this.parts;
+    const reviewed = readBacklog(backlog).items.filter(({ status }) => status === leftForReview);
+    const noted = inProgress.filter(({ phase }) => phase !== 'archiving');
+    for (const { id } of [...noted, ...reviewed]) {
+      const problem = await commitNoted(backlog, id);
+      if (problem !== null) this.notes.push(problem);
     }
   }
 

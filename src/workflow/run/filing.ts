@@ -125,6 +125,20 @@ export async function noteWork(
   });
 }
 
+/**
+ * Commits what a process that died had noted of an item, but not committed: in its folder, and in the summary. Returns why that
+ * failed, or null.
+ */
+export async function commitNoted(backlog: string, id: string): Promise<string | null> {
+  const folder = folderOf(backlog, id);
+  if (folder === null) return null;
+  const layout = layouts.find(({ prefix }) => id.startsWith(`${prefix}-`));
+  const isListed = layout !== undefined && existsSync(join(backlog, layout.summaryFile));
+  const paths = [folder, ...(isListed ? [layout.summaryFile] : [])];
+  const commit = await whileLocked(backlog, () => autoCommit(backlog, paths, `${id}: what was noted before a crash`));
+  return commit === null || commit.ok ? null : `What was noted of ${id} is not committed: ${commit.message}`;
+}
+
 /** Marks the report as completed. A broken report file is left unchanged, since the item's folder shows its state. */
 function markCompleted(backlog: string, folder: string): void {
   for (const { reportFile } of layouts) {
