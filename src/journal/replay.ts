@@ -1,4 +1,5 @@
 import type { Delivery, Fact } from '../../machines/index.ts';
+import { eventLoop } from '../host/event-loop.ts';
 import { PawlError, reasonOf } from '../input/errors.ts';
 import type { Sighting } from '../observe/events.ts';
 import type { JournalEntry, SessionHead } from './journal.ts';
@@ -27,6 +28,8 @@ type Sighted = Extract<JournalEntry, { type: 'sighted' }>;
 
 /** Where the machines took another way than the journal: after entry `entry`, from 1. */
 export type Difference = { entry: number; scope: string; recorded: string; replayed: string };
+
+type OnEntry = (entry: JournalEntry, facts: Fact[] | null) => void;
 
 /** Plays the entries of a session's journal in order: the session, its sub-agents, and what was sighted. */
 export class Replay<P extends Player> {
@@ -57,10 +60,7 @@ export class Replay<P extends Player> {
    * Plays the entries, up to the first that leads elsewhere than it did. Returns that difference, or null. `onEntry` is
    * called after each entry; with the facts of a step, or null. Further calls go on with the entries that follow.
    */
-  play(
-    entries: readonly JournalEntry[],
-    onEntry: (entry: JournalEntry, facts: Fact[] | null) => void = () => {},
-  ): Difference | null {
+  play(entries: readonly JournalEntry[], onEntry: OnEntry = () => {}): Difference | null {
     try {
       return this.played(entries, onEntry);
     } catch (error) {
@@ -70,10 +70,20 @@ export class Replay<P extends Player> {
     }
   }
 
-  private played(
-    entries: readonly JournalEntry[],
-    onEntry: (entry: JournalEntry, facts: Fact[] | null) => void,
-  ): Difference | null {
+  /** Does as `play` does, step by step: the event loop has its turn between the steps. */
+  async playInTurns(entries: readonly JournalEntry[], onEntry?: OnEntry): Promise<Difference | null> {
+    for (let at = 0; at < entries.length; ) {
+      let end = at + 1;
+      while (end < entries.length && entries[end]?.type !== 'stepped') end += 1;
+      const difference = this.play(entries.slice(at, end), onEntry);
+      if (difference !== null) return difference;
+      at = end;
+      if (eventLoop.isDue) await eventLoop.turn();
+    }
+    return null;
+  }
+
+  private played(entries: readonly JournalEntry[], onEntry: OnEntry): Difference | null {
     const rest = entries.toReversed();
     for (let entry = rest.pop(); entry !== undefined; entry = rest.pop()) {
       this.entry = this.before + entries.length - rest.length;

@@ -79,6 +79,11 @@ function writtenReport<Report>(
   return { source: 'synthetic', format: agent.format.name, content, accepted: false };
 }
 
+/** Resolves when the machines have ended, and the replay that they end in is over. */
+export function playedEnd<End>(end: Promise<End>, played: Promise<void> | undefined): Promise<End> {
+  return played === undefined ? end : Promise.all([end, played]).then(([how]) => how);
+}
+
 /** Returns how the machines ended. If they broke, nothing has closed the tools yet: this does. */
 export async function outputOf(
   end: MachineEnd<SessionOutput>,

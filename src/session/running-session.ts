@@ -9,7 +9,7 @@ import { answerOne, approveOne, graceOf, position, steering, waitingIn } from '.
 import { SessionLife } from './recovery/life.ts';
 import { ResumingPlayer } from './recovery/resuming-player.ts';
 import { Suspension } from './recovery/suspension.ts';
-import { countersOf, type Ending, outputOf, sessionResult } from './result.ts';
+import { countersOf, type Ending, outputOf, playedEnd, sessionResult } from './result.ts';
 import type { AnswerOptions, ApprovalInput, Session, SessionResult, SuspendOptions } from './session.ts';
 import type { ClientAnswer, SubSession } from './sub-agents/sub-session.ts';
 import type { SubSessions } from './sub-agents/sub-sessions.ts';
@@ -38,7 +38,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     this.wired = wire(parts, (own) => new RunningSession(own).start());
     this.subSessions = this.wired.subSessions;
     this.life = new SessionLife({ ...this.wired, ...this.wired.identity });
-    const ended = this.wired.machine.end.then((end) => this.conclude(end));
+    const ended = playedEnd(this.wired.machine.end, parts.played).then((end) => this.conclude(end));
     this.result =
       parts.log === null ? ended : Promise.race([ended, this.suspended.promise.then((one) => this.resultOf(one))]);
   }

@@ -26,17 +26,16 @@ export async function followSession(journal: Journal, sessionId: string, given: 
     throw new PawlError('invalid_options', expected('options.suspended', suspended, 'a function'));
   const { secrets } = checkReading(journal, sessionId, given && options);
   noteSecrets(secrets);
-  let first: GrowingRecording | null = new GrowingRecording(journal, sessionId, secrets);
-  await first.events();
+  const session = GrowingRecording.of(journal, sessionId, secrets);
+  await session.events();
   async function* read(seq: number, signal: AbortSignal): AsyncGenerator<SessionEvent, void> {
-    const session = first ?? new GrowingRecording(journal, sessionId, secrets);
-    first = null;
     let next = seq;
-    for (let isRead = false; ; isRead = true) {
+    for (let read = -1; ; ) {
       const [row] = await journal.list({ sessionId });
       const isOver = row === undefined || ['succeeded', 'failed', 'aborted', 'suspended'].includes(row.status);
-      if (row !== undefined && (!isRead || session.hasMore(row.entries))) {
-        const events = await session.events();
+      if (row !== undefined && row.entries !== read) {
+        read = row.entries;
+        const events = await session.events(read);
         for (const [index, event] of events.entries()) {
           if (event.seq < next) continue;
           // A text may have grown since the journal was last read.

@@ -17,7 +17,7 @@ import { report } from '../support/session.ts';
 
 const said = 'Hello, dear world.';
 
-/** A journal that grows each time it is read, as another process writes it: first up to the middle of the text. */
+/** A journal that grows each time it is looked at, as another process writes it: first up to the middle of the text. */
 async function growing(asked: number[] = []): Promise<Journal> {
   const kept = sqliteJournal(':memory:');
   const agent = defineAgent({ name: 'told', models: [rehearsalModel([{ ...report(), text: said }])] });
@@ -27,20 +27,18 @@ async function growing(asked: number[] = []): Promise<Journal> {
   const at = entries.findIndex((entry) => entry.type === 'sighted' && 'delta' in entry.sighting);
   const split = halves(entries[at]);
   const whole = [...entries.slice(0, at), ...split, ...entries.slice(at + 1)];
-  // The first is read when the session is looked up, and again by the reader.
   const written = [at + 1, at + 1, at + 2, whole.length];
-  let reads = 0;
-  const next = () => written[Math.min(reads, written.length - 1)] ?? 0;
+  let looks = 0;
+  const next = () => written[Math.min(looks, written.length - 1)] ?? 0;
   return Object.assign(kept, {
     list: async (): Promise<JournaledSession[]> => {
+      looks += 1;
       const status = next() < whole.length ? 'running' : row?.status;
       return row === undefined || status === undefined ? [] : [{ ...row, entries: next(), status }];
     },
     read: async (_: string, after = 0) => {
       asked.push(after);
-      const found = whole.slice(after, next());
-      reads += 1;
-      return found;
+      return whole.slice(after, next());
     },
   });
 }
@@ -77,7 +75,7 @@ describe('S-6: a session that another process runs', () => {
     expect(seqs).toEqual([...new Set(seqs)].toSorted((one, other) => one - other));
   });
 
-  it('only what came since is read each time, and a second reader reads for itself', async () => {
+  it('only what came since is read each time, and a second reader shares what was played', async () => {
     const asked: number[] = [];
     const journal = await growing(asked);
     const followed = await followSession(journal, 's');
@@ -89,9 +87,9 @@ describe('S-6: a session that another process runs', () => {
     expect(await readAll()).toEqual([said, 'session.succeeded']);
     const [looked, ...later] = asked.splice(0);
     expect(looked).toBe(0);
-    expect(later.map((after, index) => after > 0 && after >= (later[index - 1] ?? 0))).toEqual([true, true, true]);
+    expect(later.map((after, index) => after > 0 && after >= (later[index - 1] ?? 0))).toEqual([true, true]);
     expect(await readAll()).toEqual([said, 'session.succeeded']);
-    expect(asked).toEqual([0]);
+    expect(asked).toEqual([]);
     await journal.close();
   });
 

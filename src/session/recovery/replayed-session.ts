@@ -10,30 +10,40 @@ import { type RootSession, RunningSession } from '../running-session.ts';
 
 type Played = Player & { readonly session: RootSession };
 
-/** Plays a session's journal. The log and the listener receive nothing, and nothing is written. */
-export function replayed<Report>(
+/**
+ * Plays a session's journal, while the event loop has its turns. The log and the listener receive nothing, and nothing is
+ * written; with `keepsLease`, the lease is renewed meanwhile. Sessions that have ended conclude once `conclude` is called.
+ */
+export async function replayed<Report>(
   agent: Agent<Report>,
   options: ResumeOptions,
   head: SessionHead,
   entries: readonly JournalEntry[],
   owner: string,
-): { session: RunningSession<Report>; tree: TreeLog } {
+  { keepsLease }: { keepsLease: boolean },
+): Promise<{ session: RunningSession<Report>; tree: TreeLog; conclude: () => void }> {
   const tree = new TreeLog(options.journal, head, owner, entries);
+  const { promise: played, resolve: conclude } = Promise.withResolvers<void>();
   const { journal: _, sessionId: __, ...own } = options;
   let root: RunningSession<Report> | null = null;
   const replay = new Replay<Played>((begun, above, beforeFact) => {
     const log = new ScopeLog(tree, begun);
     if (above === null) {
-      root = new RunningSession({ agent, options: own, head: begun, log, beforeFact });
-      return played(root);
+      root = new RunningSession({ agent, options: own, head: begun, log, beforeFact, played });
+      return playerOf(root);
     }
     const { subSessions, sessionId } = above.session;
     const name = begun.call?.name ?? '';
     if (subSessions?.agentOf(name) === undefined) throw withoutSubAgent(sessionId, name);
-    return played(subSessions.restore(log, (parts) => new RunningSession({ ...parts, beforeFact })));
+    return playerOf(subSessions.restore(log, (parts) => new RunningSession({ ...parts, beforeFact, played })));
   });
-  const difference = replay.play(entries);
+  if (keepsLease) tree.keep();
+  const difference = await replay.playInTurns(entries).catch((error) => {
+    tree.close();
+    throw error;
+  });
   if (difference !== null) {
+    tree.close();
     const { entry, recorded, replayed: now } = difference;
     throw new PawlError(
       'invalid_journal',
@@ -41,10 +51,10 @@ export function replayed<Report>(
     );
   }
   if (root === null) throw unknownSession(head.sessionId);
-  return { session: root, tree };
+  return { session: root, tree, conclude };
 }
 
-function played(session: RootSession): Played {
+function playerOf(session: RootSession): Played {
   return Object.assign(session.player(), { session });
 }
 

@@ -36,8 +36,9 @@ export async function resumeSession<Report, Context>(
   checkAgent(agent, head);
   const owner = randomId();
   if (hasEnded(entries)) {
-    const { session, tree } = replayed(agent, options, head, entries, owner);
+    const { session, tree, conclude } = await replayed(agent, options, head, entries, owner, { keepsLease: false });
     tree.close();
+    conclude();
     if (session.life.hasEnded) return session;
     throw new PawlError('invalid_journal', `The journal of the session ${sessionId} lacks what led to its end.`);
   }
@@ -73,14 +74,14 @@ async function goOn<Report>(
   entries: readonly JournalEntry[],
   owner: string,
 ): Promise<Session<Report>> {
-  const { session, tree } = replayed(agent, options, head, entries, owner);
+  const { session, tree, conclude } = await replayed(agent, options, head, entries, owner, { keepsLease: true });
   const { life } = session;
   if (!wasSuspended(entries)) life.observer.moveTo(life.observer.position + lostPositions);
   const began = life.observer.position;
-  tree.keep();
   connect(session, tree);
   const lives = session.tree().map((one) => one.life);
   for (const one of lives) one.catchUp();
+  conclude();
   if (life.hasEnded) {
     // Its last step was delivered, but not taken: no listener has received it.
     for (const one of lives) one.observer.goLive();

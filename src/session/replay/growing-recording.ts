@@ -1,6 +1,7 @@
 import { checkEntries } from '../../journal/entries.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { SessionEvent } from '../../observe/events.ts';
+import { oneAtATime } from '../../platform/promises.ts';
 import { writtenSecrets } from '../../secrets/spellings.ts';
 import { recordedHead } from './recorded-entries.ts';
 import { Recording } from './recording.ts';
@@ -10,27 +11,48 @@ export class GrowingRecording {
   private readonly journal: Journal;
   private readonly sessionId: string;
   private readonly recording: Recording;
+  private readonly inTurn = oneAtATime();
   private known = 0;
 
   /** `secrets` are taken out of the events (S-5). */
-  constructor(journal: Journal, sessionId: string, secrets: readonly string[]) {
+  private constructor(journal: Journal, sessionId: string, secrets: readonly string[]) {
     this.journal = journal;
     this.sessionId = sessionId;
     this.recording = new Recording(writtenSecrets(secrets));
   }
 
-  /** Whether the journal's row tells of entries that were not read yet. */
-  hasMore(entries: number): boolean {
-    return entries !== this.known;
+  /** The recording of a session: one for all who read it at the same time, so that it is played once. */
+  static of(journal: Journal, sessionId: string, secrets: readonly string[]): GrowingRecording {
+    const all = recordings.get(journal) ?? new Map<string, WeakRef<GrowingRecording>>();
+    recordings.set(journal, all);
+    const key = JSON.stringify([sessionId, ...secrets.toSorted()]);
+    const known = all.get(key)?.deref();
+    if (known !== undefined) return known;
+    const recording = new GrowingRecording(journal, sessionId, secrets);
+    all.set(key, new WeakRef(recording));
+    forgotten.register(recording, () => {
+      if (all.get(key)?.deref() === undefined) all.delete(key);
+    });
+    return recording;
   }
 
-  /** Returns all events so far. Throws like `readSession`. */
-  async events(): Promise<readonly SessionEvent[]> {
+  /** Returns all events so far, at least those of this many entries. Throws like `readSession`. */
+  events(entries = Number.POSITIVE_INFINITY): Promise<readonly SessionEvent[]> {
+    return this.inTurn(async () => {
+      if (this.known < entries) await this.readOn();
+      return this.recording.events;
+    });
+  }
+
+  private async readOn(): Promise<void> {
     const entries = await this.journal.read(this.sessionId, this.known);
     if (this.known === 0) recordedHead(entries, this.sessionId);
     checkEntries(entries, this.known);
     this.known += entries.length;
-    this.recording.play(entries);
-    return this.recording.events;
+    await this.recording.playInTurns(entries);
   }
 }
+
+/** Those that somebody reads. */
+const recordings = new WeakMap<Journal, Map<string, WeakRef<GrowingRecording>>>();
+const forgotten = new FinalizationRegistry<() => void>((forget) => forget());

@@ -37,6 +37,12 @@ export class Recording {
     });
   }
 
+  /** Does as `play` does; the event loop has its turn between the steps. */
+  async playInTurns(entries: readonly JournalEntry[]): Promise<void> {
+    if (this.difference !== null) return;
+    this.difference = await this.replay.playInTurns(entries, (entry, facts) => this.note(entry, facts));
+  }
+
   /** The events of the whole tree so far. */
   get events(): readonly SessionEvent[] {
     return this.replay.root.observer.folds.stream.all();

@@ -46,7 +46,7 @@ export async function replaySession(
   check(optionsSchema(), options, 'options', 'invalid_options');
   const entries = await journal.read(sessionId);
   if (entries.length === 0) throw unknownSession(sessionId);
-  return replayEntries(entries, options);
+  return replayedInTurns(entries, options);
 }
 
 /** What a journal tells of a session: its row, and what its events add up to. */
@@ -67,7 +67,7 @@ export async function readSession(
   const [row] = await journal.list({ sessionId });
   if (row === undefined) throw unknownSession(sessionId);
   recordedHead(entries, sessionId);
-  const { events, requests, counters, conversation, turns } = replayEntries(entries, { secrets });
+  const { events, requests, counters, conversation, turns } = await replayedInTurns(entries, { secrets });
   return { ...row, events, requests, counters, conversation, turns };
 }
 
@@ -83,11 +83,28 @@ export function replayEntries(
   entries: readonly JournalEntry[],
   { until, secrets = [] }: ReplayOptions = {},
 ): ReplayedSession {
+  const [toPlay, rest] = cut(entries, until);
+  const recording = new Recording(writtenSecrets(secrets));
+  recording.play(toPlay);
+  return recording.played(rest);
+}
+
+/** Does as `replayEntries` does; the event loop has its turn between the steps. */
+async function replayedInTurns(
+  entries: readonly JournalEntry[],
+  { until, secrets = [] }: ReplayOptions,
+): Promise<ReplayedSession> {
+  const [toPlay, rest] = cut(entries, until);
+  const recording = new Recording(writtenSecrets(secrets));
+  await recording.playInTurns(toPlay);
+  return recording.played(rest);
+}
+
+/** The entries up to a place, and those after it. Throws for entries that cannot be played. */
+function cut(entries: readonly JournalEntry[], until: string | undefined): [JournalEntry[], JournalEntry[]] {
   checkEntries(entries);
   const upTo = until === undefined ? entries.length : entriesUntil(entries, until);
-  const recording = new Recording(writtenSecrets(secrets));
-  recording.play(entries.slice(0, upTo));
-  return recording.played(entries.slice(upTo));
+  return [entries.slice(0, upTo), entries.slice(upTo)];
 }
 
 /** Returns the number of entries up to the step that starts a turn or attempt of the session itself, with that step. */

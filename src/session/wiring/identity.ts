@@ -22,6 +22,8 @@ export type SessionParts<Report> = {
   parent?: Parent;
   /** A replay; see `Observer`. */
   beforeFact?: () => void;
+  /** Resolves when the replay is over: no end is concluded before. */
+  played?: Promise<void>;
   /** For tests: a driver in memory. */
   driver?: MakeDriver;
 };
