@@ -27,6 +27,8 @@ export type Rendered = { result: ToolResult; output: ToolOutput; kept: string | 
 export type ResultLimits = {
   /** Maximum size of a result in the conversation, in bytes. */
   resultBytes: number;
+  /** Maximum size of a result that is kept whole beside it, in bytes. */
+  keptBytes: number;
   /** Removed from the message and the value of a failure (S-5). */
   secrets: readonly string[];
   /** The id for reading a large result in full; null if the model can't. */
@@ -109,12 +111,26 @@ function detailOf(value: unknown, { secrets }: ResultLimits): Json {
   }
 }
 
-/** The result stays complete for events, records and slices; only the model's copy is cut. */
-function rendered(result: ToolResult, limits: ResultLimits): Rendered {
-  const { text, kept } = cap(resultText(result), limits);
+/**
+ * The result stays complete for events, records and slices; only the model's copy is cut. One over `keptBytes` is cut for
+ * all.
+ */
+function rendered(whole: ToolResult, limits: ResultLimits): Rendered {
+  const said = resultText(whole);
+  const { text, kept } = cap(said, limits);
   const value = text.trim() === '' ? emptyText : text;
-  return { result, output: { type: result.success ? 'text' : 'error-text', value }, kept };
+  const result = byteLength(said) <= limits.keptBytes ? whole : cutResult(whole, text);
+  return { result, output: { type: whole.success ? 'text' : 'error-text', value }, kept };
 }
+
+/** A result whose value is too large to be kept, as the model sees it. */
+function cutResult({ success, value, message }: ToolResult, text: string): ToolResult {
+  if (value === null) return { success, value, message: text };
+  return { success, value: text, message: headOf(message, mostMessageBytes) };
+}
+
+/** Bytes of the message of a result that is cut. */
+const mostMessageBytes = 1_024;
 
 /**
  * Cuts a text to `resultBytes` of valid UTF-8: keeps its head and tail, with a note on the gap between them. `kept` is
@@ -122,17 +138,18 @@ function rendered(result: ToolResult, limits: ResultLimits): Rendered {
  */
 export function cap(
   said: string,
-  { resultBytes, secrets, keptId }: ResultLimits,
+  { resultBytes, keptBytes, secrets, keptId }: ResultLimits,
 ): { text: string; kept: string | null } {
   const text = said.toWellFormed();
   const bytes = byteLength(text);
   if (bytes <= resultBytes) return { text, kept: null };
-  const how = keptId === null ? 'the result was too large' : `read all of it with read_result, id ${keptId}`;
+  const isKept = keptId !== null && bytes <= keptBytes;
+  const how = !isKept ? 'the result was too large' : `read all of it with read_result, id ${keptId}`;
   const half = Math.max(0, Math.floor((resultBytes - 140) / 2));
   const note = `\n[… ${bytes - 2 * half} of ${bytes} bytes left out here: ${how} …]\n`;
   const head = betweenSecrets(text, headOf(text, half).length, secrets, 'start');
   const tail = betweenSecrets(text, text.length - tailOf(text, half).length, secrets, 'end');
-  return { text: `${text.slice(0, head)}${note}${text.slice(tail)}`, kept: keptId === null ? null : text };
+  return { text: `${text.slice(0, head)}${note}${text.slice(tail)}`, kept: isKept ? text : null };
 }
 
 /**

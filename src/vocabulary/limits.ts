@@ -34,6 +34,14 @@ export const limitsSchema = z.strictObject({
     .default(16 * 1_024 * 1_024),
   /** Bytes of a tool result sent to the model; default: 65,536. */
   toolResultBytes: z.int({ error: resultBytes }).min(256, { error: resultBytes }).default(65_536),
+  /**
+   * Bytes of a tool result that is kept whole for events, records, `read_result` and the journal; a larger one is kept as the
+   * model sees it. Default: 8,388,608 (8 MiB).
+   */
+  keptResultBytes: z
+    .int({ error: resultBytes })
+    .min(256, { error: resultBytes })
+    .default(8 * 1_024 * 1_024),
   /** Maximum tokens of a request plus its reply; null disables the context guard; default: null. */
   contextWindow: count.nullable().default(null),
   /** Ms for `instructions()` or `prepareTurn()` to return, and for all MCP servers to connect; default: 30,000. */

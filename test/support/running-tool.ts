@@ -23,7 +23,16 @@ export function running(execute: Execute, tool: Partial<CatalogTool> = {}, optio
   };
   const outcome = runTool(
     {
-      ...{ catalog, slots, clock, sessionId: 's', context: () => ({ user: 'ada' }), timeoutMs: 50, resultBytes: 400 },
+      ...{
+        catalog,
+        slots,
+        clock,
+        sessionId: 's',
+        context: () => ({ user: 'ada' }),
+        timeoutMs: 50,
+        resultBytes: 400,
+        keptBytes: 100_000,
+      },
       ...{
         isReadable: options.isReadable ?? true,
         secrets: [],

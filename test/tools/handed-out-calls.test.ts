@@ -13,6 +13,7 @@ function options(more: Partial<ClientToolOptions> = {}) {
     sight: (sighting) => void seen.push(sighting),
     conversation: { inputOf: (index) => ({ index }) },
     resultBytes: 1_000,
+    keptBytes: 100_000,
     secrets: [],
     isReadable: false,
     ...more,

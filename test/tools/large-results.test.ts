@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineAgent } from '../../src/index.ts';
+import { MemoryJournal } from '../../src/journal/memory.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { callsIn, report, run, runOverWire } from '../support/session.ts';
 
@@ -123,5 +124,27 @@ describe('large results', () => {
       definition: { builtIns: { readResult: true } },
     });
     expect(callsIn(result)[0]).toMatchObject({ executed: true, slug: 'tool_exec_failed' });
+  });
+
+  it.each([
+    ['a value', { rows: 'x'.repeat(50_000) }, { message: 'The tool succeeded.' }],
+    ['a message', { success: true, value: null, message: 'y'.repeat(50_000) }, { value: null }],
+    ['a failure', { success: false, message: 'z'.repeat(50_000) }, { value: null, success: false }],
+  ])('D-3: %s over `keptResultBytes` is kept as the model sees it, everywhere', async (_, returned, kept) => {
+    const journal = new MemoryJournal();
+    const model = rehearsalModel([{ calls: [{ name: 'large' }] }, report()]);
+    const agent = defineAgent({
+      ...{ name: 'reader', models: [model], tools: { large: () => returned }, builtIns: { readResult: true } },
+      limits: { toolResultBytes: 8_192, keptResultBytes: 40_000 },
+    });
+    const { result, events } = await run({ agent, options: { journal } });
+    const [call] = callsIn(result);
+    expect(call?.result).toMatchObject(kept);
+    const text = String(call?.result.value ?? call?.result.message);
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(8_192);
+    expect(text).toContain('the result was too large');
+    expect(call?.output).toMatchObject({ value: text });
+    for (const told of [events, await journal.read(result.sessionId)])
+      expect(Buffer.byteLength(JSON.stringify(told))).toBeLessThan(40_000);
   });
 });

@@ -5,7 +5,7 @@ import { capOutput } from '../../src/tools/result.ts';
 const said = (value: string) => ({ type: 'text', value }) as const;
 
 describe('C-1: an output of limited size', () => {
-  const limits = { resultBytes: 400, secrets: [], keptId: 'r' };
+  const limits = { resultBytes: 400, keptBytes: 100_000, secrets: [], keptId: 'r' };
   const long = 'a'.repeat(401);
   const file = { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'A'.repeat(900) } } as const;
   const text = (value: string) => ({ type: 'text', text: value }) as const;

@@ -13,7 +13,7 @@ import {
 import { ToolError } from '../../src/vocabulary/tool-error.ts';
 
 const key = 'planted-3f9c2b7a41';
-const limits: ResultLimits = { resultBytes: 1_000, secrets: [key], keptId: 'c1' };
+const limits: ResultLimits = { resultBytes: 1_000, keptBytes: 10_000_000, secrets: [key], keptId: 'c1' };
 const hostile = new Proxy(
   {},
   {

@@ -76,6 +76,7 @@ export class SessionEffects {
       catalog,
       isReadable,
       resultBytes: resultBytesIn(head.input.window, limits),
+      keptBytes: limits.keptResultBytes,
       clientToolTimeoutMs: limits.clientToolTimeoutMs,
       maxToolMs: limits.maxToolMs,
       slots: new Slots(limits.maxConcurrentTools),
