@@ -9,7 +9,8 @@ export class RequestTimers {
   private readonly clock: Clock;
   private readonly outer: AbortSignal;
   private readonly idleTimeoutMs: number;
-  private readonly cancelTotal: () => void;
+  private cancelTotal: () => void;
+  private readonly total: () => () => void;
   private cancelIdle = () => {};
   /** When the idle timeout began, and when a part last arrived since it was armed (epoch ms). */
   private armedAt = 0;
@@ -24,7 +25,8 @@ export class RequestTimers {
     this.clock = clock;
     this.outer = outer;
     this.idleTimeoutMs = idleTimeoutMs;
-    this.cancelTotal = clock.alarm(timeoutMs, () => this.expire(`No complete reply arrived within ${timeoutMs} ms.`));
+    this.total = () => clock.alarm(timeoutMs, () => this.expire(`No complete reply arrived within ${timeoutMs} ms.`));
+    this.cancelTotal = this.total();
     if (outer.aborted) this.abort();
     else outer.addEventListener('abort', this.abort, { once: true });
   }
@@ -33,8 +35,16 @@ export class RequestTimers {
     return this.controller.signal;
   }
 
-  /** Starts the idle timeout, as the request goes out: what comes before, such as a slow journal, is not the provider's. */
+  /** Waits for the journal, for as long as it takes: its time is not the provider's. */
+  recorded(writing: Promise<void>): Promise<void> {
+    this.cancelTotal();
+    return this.orAborted(writing);
+  }
+
+  /** Starts both timeouts, as the request goes out. */
   sent(): void {
+    this.cancelTotal();
+    this.cancelTotal = this.total();
     this.armedAt = this.clock.now();
     this.cancelIdle = this.clock.alarm(this.idleTimeoutMs, this.idle);
   }

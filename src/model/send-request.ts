@@ -91,7 +91,7 @@ async function send(
   const offered = options.catalog.offered(request.offer);
   const { callOptions, marks } = buildCall(options, request, model.provider, offered, timers.signal);
   if (options.recordRequest !== null)
-    await timers.orAborted(options.recordRequest(request, model.provider, { tools: offered, marks }));
+    await timers.recorded(options.recordRequest(request, model.provider, { tools: offered, marks }));
   // A model may ignore its signal: after an abort, nothing goes out.
   timers.signal.throwIfAborted();
   timers.sent();
