@@ -15,6 +15,7 @@ import { exploreWhole } from '../../test/graph/product.ts';
 import { ruleTraces, slugTraces } from '../../test/graph/trace.ts';
 import { breakagesOfSrc } from '../../test/simulation/breakages.ts';
 import { type Mode, modes, shown, type Tally } from '../../test/simulation/run.ts';
+import { slipsOfSrc, testsOfSlips } from '../../test/simulation/slips.ts';
 import { numberOf } from '../simulate/number-of.ts';
 import { countsOf, noticedBySimulation, simulatedFor } from '../simulate/spread.ts';
 import { figuresPage } from './figures-page.ts';
@@ -65,7 +66,10 @@ const caught: Caught[] = breakEach();
 const alone: Caught[] = breakEach(breakagesOfTheWhole, (folder) => failing(folder, ['test/paths/paths.test.ts']));
 const together: Caught[] = breakEach(breakagesOfTheWhole, (folder) => failing(folder, ['test/paths/product.test.ts']));
 say('Breaking src/ on purpose …');
-const noticed: Caught[] = breakEach(breakagesOfSrc, noticedBySimulation);
+const noticed: Caught[] = [
+  ...breakEach(breakagesOfSrc, noticedBySimulation),
+  ...breakEach(slipsOfSrc, (folder) => failing(folder, testsOfSlips)),
+];
 const uncaught = [...caught, ...together, ...noticed].filter(({ by }) => by.length === 0);
 
 /** How long sessions are simulated, all modes together. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { breakages, breakagesOfTheWhole } from '../graph/breakages.ts';
 import { breakagesOfSrc } from '../simulation/breakages.ts';
+import { slipsOfSrc } from '../simulation/slips.ts';
 
 const rulePattern = /\b[BTCNFGSPWD]-\d[a-z]?\b/g;
 const specification = readFileSync('docs/specification.md', 'utf8');
@@ -51,7 +52,7 @@ describe('the specification', () => {
   });
 });
 
-it.each([...breakages, ...breakagesOfTheWhole, ...breakagesOfSrc])(
+it.each([...breakages, ...breakagesOfTheWhole, ...breakagesOfSrc, ...slipsOfSrc])(
   '`npm run verify` breaks code that exists: $name',
   ({ file, from }) => {
     expect(readFileSync(file, 'utf8').split(from)).toHaveLength(2);

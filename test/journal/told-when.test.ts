@@ -1,5 +1,5 @@
 import { tool } from 'ai';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
   type AgentDefinition,
   defineAgent,
@@ -166,32 +166,24 @@ const ways: Record<string, (act: () => void) => Partial<AgentDefinition> & { inp
 };
 
 describe.each(Object.entries(ways))('D-3g: %s', (_, make) => {
+  afterEach(() => void vi.useRealTimers());
+
   it('does not begin without a lease that holds', async () => {
-    const journal = new MemoryJournal({ leaseMs: 60_000 });
+    vi.useFakeTimers({ toFake: ['Date', 'performance'], now: 1_000_000 });
+    const journal = new MemoryJournal({ leaseMs: 1_000 });
     const begun: string[] = [];
-    const { name = 'work', input = {}, ...definition } = make(() => void begun.push('begun'));
-    const answered: string[] = [];
-    const model = rehearsalModel(({ prompt }) => {
-      if (prompt.some(({ role }) => role === 'tool')) return report();
-      // Another process takes the session while the reply is on its way.
-      void journal.release('s', owner).then(() => journal.lease('s', 'another'));
-      return { calls: [{ name, input }] };
-    });
-    let owner = '';
-    const { create } = journal;
-    journal.create = (session, append) => {
-      owner = append.owner;
-      return create.call(journal, session, append);
+    const { name = 'work', input = {}, tools = {}, ...definition } = make(() => void begun.push('begun'));
+    // It begins with the call, and stops the process for longer than the lease: another process takes the session.
+    const stop = () => {
+      vi.advanceTimersByTime(1_001);
+      void journal.lease('s', 'another');
     };
-    const agent = defineAgent({ name: 'tested', models: [model], ...definition });
-    const session = startSession(agent, {
-      prompt: 'Go.',
-      ...quiet(journal),
-      onEvent: ({ type }) => void answered.push(type),
-    });
-    const result = await session.result;
+    const model = rehearsalModel(({ prompt }) =>
+      prompt.some(({ role }) => role === 'tool') ? report() : { calls: [{ name: 'stop' }, { name, input }] },
+    );
+    const agent = defineAgent({ name: 'tested', models: [model], tools: { stop, ...tools }, ...definition });
+    const result = await startSession(agent, { prompt: 'Go.', ...quiet(journal) }).result;
     expect(result).toMatchObject({ status: 'suspended', slugs: ['journal_failed'] });
     expect(begun).toEqual([]);
-    expect(answered).not.toContain('tool.answered');
   });
 });

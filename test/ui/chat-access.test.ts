@@ -154,6 +154,15 @@ describe('how many sessions run', () => {
     expect((await post('bob', [user('Send.')])).status).toBe(200);
   });
 
+  it('the one that a message begins takes the place of the one before, also once that has ended', async () => {
+    const { agent } = sending();
+    const { post, told } = chats(agent, { maxSessions: 1, journal: sqliteJournal(freshFile()) });
+    for (const number of [1, 2, 3]) {
+      expect((await post('ann', [user('Send.')])).status).toBe(200);
+      await expect.poll(() => told.filter((event) => event.startsWith('session.aborted'))).toHaveLength(number - 1);
+    }
+  });
+
   it('one of a chat, also over several processes with one journal', async () => {
     const file = freshFile();
     const journals = [sqliteJournal(file), sqliteJournal(file), sqliteJournal(file)];
