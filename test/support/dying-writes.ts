@@ -1,12 +1,19 @@
 /**
  * A run in a separate process that kills itself at one of its writes: `node dying-writes.ts FOLDER NUMBER`. Prints the
- * number of its writes if it gets to its end.
+ * names of its writes, as a list, if it gets to its end.
  */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
+import { basename } from 'node:path';
 
 const [folder = '', number = ''] = process.argv.slice(2);
-let writes = 0;
+const writes: string[] = [];
+
+/** What is written, without the numbers of runs and of temporary files. */
+const nameOf = (name: string, path: string) =>
+  `${name} ${basename(path)
+    .replace(/^\d{4}-.*Z/, 'RUN')
+    .replace(/\.[\w-]+\.tmp$/, '.tmp')}`;
 
 /** Makes every call of a function of `fs` on the backlog a write: the process dies before it, or right after it. */
 function count(name: 'renameSync' | 'writeFileSync' | 'appendFileSync' | 'mkdirSync'): void {
@@ -14,8 +21,8 @@ function count(name: 'renameSync' | 'writeFileSync' | 'appendFileSync' | 'mkdirS
   Object.assign(fs, {
     [name]: (...args: unknown[]) => {
       const isOurs = !String(args[0]).includes('.locks');
-      if (isOurs) writes += 1;
-      if (isOurs && writes === Number(number)) process.kill(process.pid, 'SIGKILL');
+      if (isOurs) writes.push(nameOf(name, String(args[name === 'renameSync' ? 1 : 0])));
+      if (isOurs && writes.length === Number(number)) process.kill(process.pid, 'SIGKILL');
       return real(...args);
     },
   });
@@ -31,4 +38,4 @@ await runWorkflow({
   limits: { maxConsecutiveFailures: 1 },
   agents: { process: ({ item }) => outcomeOf(item.id), test: () => ({ status: 'succeeded' }) },
 });
-process.stdout.write(String(writes));
+process.stdout.write(JSON.stringify(writes));
