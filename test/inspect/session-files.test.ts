@@ -40,7 +40,9 @@ describe('S-5 S-8: a session as a file', () => {
 
   it('is named after its agent, or after its run', async () => {
     const journal = new MemoryJournal();
-    await runOver(new TestBacklog(), { process: () => ({ status: 'failed', message: 'no' }) }, { journal });
+    const backlog = new TestBacklog();
+    backlog.bug(1);
+    await runOver(backlog, { process: () => ({ status: 'failed', message: 'no' }) }, { journal });
     const [row] = await journal.list({ metadata: { role: 'run' } });
     const run = await journal.read(row?.sessionId ?? '');
     const [first] = run;

@@ -38,7 +38,7 @@ describe.skipIf(restateBinary === null)('D-1, D-3, D-4: sessions on Restate', ()
       locate: tool({ inputSchema }),
       flood: tool({ inputSchema, execute: () => 'x'.repeat(40 * 2 ** 20) }),
     },
-    limits: { maxTurns: 3, maxRetries: 2 },
+    limits: { maxTurns: 3, maxRetries: 2, keptResultBytes: 2 ** 30 },
   });
   const limits = { approvalTimeoutMs: 300, clientToolTimeoutMs: 300 };
   const impatient = defineAgent({ ...agent.definition, name: 'impatient', limits });
