@@ -74,6 +74,8 @@ describe('a stream of server-sent events is kept open', () => {
     await vi.advanceTimersByTimeAsync(15_000);
     letGo('done');
     const whole = await text;
+    await session.result;
+    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
     expect(whole.split(comment)).toHaveLength(2);
     if (responseOf === toEventStreamResponse) return;
     const stream = new Response(whole).body as ReadableStream<Uint8Array>;
