@@ -1,7 +1,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 
-const files = globSync('test/**/*.test.ts');
+/** Tests of a journal's own timers, which know when it answers. */
+const ofQuickJournals = ['test/journal/tree-log-ticks.test.ts', 'test/journal/closed-journals.test.ts'];
+const areSlow = process.env.PAWL_SLOW_JOURNALS !== undefined;
+const files = globSync('test/**/*.test.ts').filter((file) => !(areSlow && ofQuickJournals.includes(file)));
 /**
  * Tests that replace modules, or parts of them, need a process of their own, as do those of the inspector, which keeps
  * the secrets of all agents of its process. The others share one, and what it has imported.
@@ -23,7 +26,10 @@ export default defineConfig({
     // What a test polls for, too, comes late on a slow machine.
     expect: { poll: { timeout: 30_000 } },
     maxWorkers: 3,
-    setupFiles: ['test/support/log-lines.setup.ts', 'test/support/leftovers.setup.ts'],
+    setupFiles: [
+      ...['test/support/log-lines.setup.ts', 'test/support/leftovers.setup.ts'],
+      ...(areSlow ? ['test/support/slow-journals.setup.ts'] : []),
+    ],
     globalSetup: 'test/support/built.ts',
     projects: [
       project(

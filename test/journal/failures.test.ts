@@ -182,7 +182,7 @@ describe('D-3: one owner a session', () => {
     const file = freshFile();
     // The first process does not renew its lease: it is busy, or stopped.
     const stopped = sqliteJournal(file, { leaseMs: 60_000 });
-    const held: { release: () => void } = { release: () => {} };
+    const held: { release: (() => void) | null } = { release: null };
     const work = tool({
       inputSchema,
       execute: () => new Promise<string>((resolve) => (held.release = () => resolve('done'))),
@@ -190,8 +190,7 @@ describe('D-3: one owner a session', () => {
     const { agent, model } = workingAgent({ tools: { work } });
     const { lines, logger } = keptLog();
     const session = startSession(agent, { prompt: 'Go.', journal: stopped, sessionId: 's', logger });
-    while (session.counters.toolCalls.requested === 0) await new Promise(setImmediate);
-    await new Promise(setImmediate);
+    await until(() => held.release !== null);
     const database = new DatabaseSync(file);
     database.exec('UPDATE sessions SET leased = 1');
     database.close();
@@ -199,7 +198,7 @@ describe('D-3: one owner a session', () => {
     const resumed = await resumeSession(workingAgent().agent, { journal: other, sessionId: 's', logger: false });
     expect((await resumed.result).success).toBe(true);
     const sent = model.requests.length;
-    held.release();
+    held.release?.();
     const lost = await session.result;
     expect(lost).toMatchObject({ status: 'suspended', slugs: ['journal_failed'] });
     expect(lost.failure?.detail).toContain('Another process has taken the session s');

@@ -117,7 +117,7 @@ describe('D-4: what had begun and not ended', () => {
 describe('D-3: suspend and resume', () => {
   it('suspend waits for what runs, and another process resumes at once, with the next position', async () => {
     const journal = sqliteJournal(':memory:');
-    let finish = () => {};
+    let finish: (() => void) | null = null;
     const work = tool({
       inputSchema,
       execute: () => new Promise<string>((resolve) => (finish = () => resolve('worked'))),
@@ -127,10 +127,9 @@ describe('D-3: suspend and resume', () => {
     const before: SessionEvent[] = [];
     const onEvent = (event: SessionEvent) => void before.push(event);
     const session = startSession(agent, { prompt: 'Go.', journal, sessionId: 's', logger, onEvent });
-    await until(() => before.some(({ type }) => type === 'tool.started'));
-    await new Promise(setImmediate);
+    await until(() => finish !== null);
     const suspending = session.suspend();
-    finish();
+    (finish as (() => void) | null)?.();
     await suspending;
     const suspended = await session.result;
     expect(suspended).toMatchObject({
