@@ -41,6 +41,17 @@ describe('simulated sessions (npm run simulate)', () => {
       expect([fate, tally.troubles[`what was not acknowledged is ${fate}`]]).toEqual([fate, expect.any(Number)]);
   });
 
+  it.each([
+    ['memory', 200],
+    ['wire', 30],
+    ['disk', 50],
+  ] as const)('keep every promise with other seeds each day, too: %s', async (mode, count) => {
+    // A failure prints the decisions that lead to it.
+    const day = Math.floor(Date.now() / 86_400_000);
+    const tally = await simulated(day * 1_000, 1, (sessions) => sessions === count, mode);
+    expect(tally.failures.map(shown)).toEqual([]);
+  });
+
   it.each(['memory', 'wire', 'disk'] as const)(
     'are identical, step by step, for the same seed or the same decisions: %s',
     async (mode) => {
