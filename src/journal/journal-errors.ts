@@ -42,3 +42,12 @@ export function incomplete(sessionId: string, found: number, known: number, file
   const message = `${journal} holds ${found} entries of the session ${sessionId}, which had ${known}.`;
   return new PawlError('invalid_journal', message);
 }
+
+/** A replay took another way than the journal says. */
+export function cannotBeReplayed(
+  sessionId: string,
+  { entry, recorded, replayed }: { entry: number; recorded: string; replayed: string },
+): PawlError {
+  const message = `The journal of the session ${sessionId} cannot be replayed: entry ${entry} says "${recorded}", and the machines say "${replayed}".`;
+  return new PawlError('invalid_journal', message);
+}

@@ -119,14 +119,15 @@ function rendered(whole: ToolResult, limits: ResultLimits): Rendered {
   const said = resultText(whole);
   const { text, kept } = cap(said, limits);
   const value = text.trim() === '' ? emptyText : text;
-  const result = byteLength(said) <= limits.keptBytes ? whole : cutResult(whole, text);
+  const result = byteLength(said) <= limits.keptBytes ? whole : cutResult(whole, text, limits);
   return { result, output: { type: whole.success ? 'text' : 'error-text', value }, kept };
 }
 
 /** A result whose value is too large to be kept, as the model sees it. */
-function cutResult({ success, value, message }: ToolResult, text: string): ToolResult {
+function cutResult({ success, value, message }: ToolResult, text: string, { secrets }: ResultLimits): ToolResult {
   if (value === null) return { success, value, message: text };
-  return { success, value: text, message: headOf(message, mostMessageBytes) };
+  const end = betweenSecrets(message, headOf(message, mostMessageBytes).length, secrets, 'start');
+  return { success, value: text, message: message.slice(0, end) };
 }
 
 /** Bytes of the message of a result that is cut. */

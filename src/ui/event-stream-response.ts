@@ -21,9 +21,23 @@ export function toEventStreamResponse(
   const { from = 0, onError, ...init } = options;
   checkPosition(from);
   const errors = new MaskedErrors(onError);
-  const events = session.eventsFrom(from + 1)[Symbol.asyncIterator]();
+  let events = session.eventsFrom(1)[Symbol.asyncIterator]();
+  let isThere = false;
+  /** The events up to the position may say which answers are the page's own. */
+  const arrive = async () => {
+    for (let seq = 0; seq < from; ) {
+      const { value, done } = await events.next();
+      if (done === true) break;
+      errors.masked(value);
+      seq = value.seq;
+    }
+    await events.return?.();
+    events = session.eventsFrom(from + 1)[Symbol.asyncIterator]();
+    isThere = true;
+  };
   const sent: AsyncIterator<SentEvent> = {
     next: async () => {
+      if (!isThere) await arrive();
       const { value, done } = await events.next();
       return done === true
         ? { done, value: undefined }

@@ -26,7 +26,7 @@ export async function followSession(journal: Journal, sessionId: string, given: 
     throw new PawlError('invalid_options', expected('options.suspended', suspended, 'a function'));
   const { secrets } = checkReading(journal, sessionId, given && options);
   noteSecrets(secrets);
-  const session = GrowingRecording.of(journal, sessionId, secrets);
+  const session = await GrowingRecording.of(journal, sessionId, secrets);
   await session.events();
   async function* read(seq: number, signal: AbortSignal): AsyncGenerator<SessionEvent, void> {
     let next = seq;

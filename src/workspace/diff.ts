@@ -2,28 +2,45 @@
 const around = 3;
 const mostLines = 200;
 
-/** Returns what a person is shown of a change to a file: one hunk, from the first line that differs to the last. */
-export function diffOf(path: string, before: string, after: string): string {
-  const [old, now] = [linesOf(before), linesOf(after)];
-  const same = (one: number, other: number) => old[one] === now[other];
+/** What a file holds: its text, or why that cannot be shown. */
+export type FileShown = { text: string; why?: never } | { text: null; why: string };
+
+/** Returns what a person is shown of a change to a file, from and to null for none: one hunk, with all that differs. */
+export function diffOf(path: string, from: FileShown | null, to: { text: string } | null): string {
+  const what = to === null ? 'deletes' : from === null ? 'creates' : 'changes';
+  const after = to === null ? [] : linesOf(to.text);
+  if (from !== null && from.text === null) {
+    const whole = `@@ ${to === null ? what : 'replaces'} ${path}, which cannot be shown: ${from.why} @@`;
+    return shortened([whole, ...withMark('+', after)]);
+  }
+  const before = from === null ? [] : linesOf(from.text);
+  const same = (one: number, other: number) => before[one] === after[other];
+  const least = Math.min(before.length, after.length);
   let head = 0;
-  while (head < Math.min(old.length, now.length) && same(head, head)) head += 1;
+  while (head < least && same(head, head)) head += 1;
   let tail = 0;
-  while (tail < Math.min(old.length, now.length) - head && same(old.length - 1 - tail, now.length - 1 - tail))
-    tail += 1;
-  if (head === old.length && head === now.length) return `${path}: no change`;
-  const marked = (mark: string, lines: readonly string[]) => lines.map((line) => `${mark}${line}`);
-  const hunk = [
-    `@@ line ${head + 1} of ${path} @@`,
-    ...marked(' ', old.slice(Math.max(0, head - around), head)),
-    ...marked('-', old.slice(head, old.length - tail)),
-    ...marked('+', now.slice(head, now.length - tail)),
-    ...marked(' ', old.slice(old.length - tail, old.length - tail + around)),
-  ];
-  const more = hunk.length - mostLines;
-  return [...hunk.slice(0, mostLines), ...(more > 0 ? [`… and ${more} more lines`] : [])].join('\n');
+  while (tail < least - head && same(before.length - 1 - tail, after.length - 1 - tail)) tail += 1;
+  if (what === 'changes' && head === before.length && head === after.length) return `${path}: no change`;
+  return shortened([
+    `@@ ${what} ${path}${what === 'changes' ? `, line ${head + 1}` : ''} @@`,
+    ...withMark(' ', before.slice(Math.max(0, head - around), head)),
+    ...withMark('-', before.slice(head, before.length - tail)),
+    ...withMark('+', after.slice(head, after.length - tail)),
+    ...withMark(' ', before.slice(before.length - tail, before.length - tail + around)),
+  ]);
 }
 
+function withMark(mark: string, lines: readonly string[]): string[] {
+  return lines.map((line) => `${mark}${line}`);
+}
+
+function shortened(lines: readonly string[]): string {
+  const more = lines.length - mostLines;
+  return [...lines.slice(0, mostLines), ...(more > 0 ? [`… and ${more} more lines`] : [])].join('\n');
+}
+
+/** The lines of a text. A last one without its end is another line than one with it. */
 function linesOf(text: string): string[] {
-  return text === '' ? [] : text.replace(/\n$/, '').split('\n');
+  if (text === '') return [];
+  return text.endsWith('\n') ? text.slice(0, -1).split('\n') : `${text} (no newline at the end)`.split('\n');
 }

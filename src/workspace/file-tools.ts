@@ -1,16 +1,16 @@
 import { type FileHandle, lstat, mkdir, rename, unlink } from 'node:fs/promises';
-import { dirname, join, relative, sep } from 'node:path';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import { z } from 'zod';
+import { eventLoop } from '../host/event-loop.ts';
 import { check } from '../input/check.ts';
 import { reasonOf } from '../input/errors.ts';
-import { isOpenDatabase } from '../journal/open-databases.ts';
 import { oneAtATime } from '../platform/promises.ts';
-import { linearPattern } from '../schema/linear-pattern.ts';
 import { ToolError } from '../vocabulary/tool-error.ts';
-import { diffOf } from './diff.ts';
-import { globMatcher, isGlob, mostAlternatives } from './globs.ts';
+import { diffOf, type FileShown } from './diff.ts';
+import { globMatcher, isGlob } from './globs.ts';
 import { inside, placeInside } from './inside.ts';
 import { overwrite, withFile } from './opened.ts';
+import { glob, isBinary, linesFinder, type Search, searchedLines, searchSchema, tooMany } from './search.ts';
 import { entriesInFolder, filesBelow, skipped } from './walk.ts';
 
 export type FileToolsOptions = {
@@ -28,11 +28,9 @@ const file = z.string().min(1).describe('Relative to the directory.');
 const line = z.int().min(1);
 const mostEntries = 500;
 const largestFile = 5_000_000;
-const largestSearched = 1_000_000;
 const mostMatches = 50;
 const skips = `Folders named ${[...skipped].join(', ')} are not searched; \`notSearched\` names the first of them.`;
 
-const tooMany = { error: `a pattern of at most ${mostAlternatives} alternatives` };
 const patterns = z.array(z.string().min(1).refine(isGlob, tooMany), {
   error: 'an array of patterns such as `src/**`',
 });
@@ -44,17 +42,6 @@ const rootSchema = z.string({ error: 'the path of a directory' }).min(1, { error
 
 /** For all writes of the process: two at once could overwrite each other, or together make what git takes for a repository. */
 const oneByOne = oneAtATime();
-
-const glob = z.string().min(1).max(200).refine(isGlob, tooMany);
-const searchSchema = z
-  .object({
-    text: z.string().min(1).max(1_000).optional().describe('A text that the line contains; its case does not matter.'),
-    pattern: z.string().min(1).max(1_000).optional().describe('A regular expression that matches in the line.'),
-    files: glob.optional().describe('Which files to search, such as "src/**/*.ts". Default: all.'),
-  })
-  .refine(({ text, pattern }) => (text === undefined) !== (pattern === undefined), {
-    error: 'either `text` or `pattern`',
-  });
 
 type Run = { abortSignal?: AbortSignal | undefined };
 type Edit = { path: string; old_text: string; new_text: string };
@@ -85,6 +72,21 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
       () => inside(root, given),
       (file, size) => textOf(file, size, given),
     );
+  /** What a file holds, for a person: null if there is none. */
+  const shownText = async (given: string): Promise<FileShown | null> => {
+    const place = await placeInside(root, given);
+    if ((await lstat(place).catch(() => null)) === null) return null;
+    return text(given).then(
+      (whole) => ({ text: whole }),
+      (error) => ({ text: null, why: reasonOf(error) }),
+    );
+  };
+  /** A link is not taken for what it leads to: what is left of the two would be a surprise. */
+  const refuseLink = async (given: string) => {
+    await inside(root, given);
+    if ((await lstat(resolve(await inside(root, '.'), given))).isSymbolicLink())
+      throw new ToolError(`${given} is a link. Name the file that it leads to.`);
+  };
   return {
     list_directory: {
       description: `Lists the files and folders in a folder, with sizes in bytes: ${mostEntries} at most.`,
@@ -135,18 +137,18 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
     search_text: {
       description: `Finds the lines in text files that contain a text, ignoring case, or match a regular expression. \`isComplete\` is false if some lines or files are left out. ${skips}`,
       inputSchema: searchSchema,
-      execute: async (wanted: z.infer<typeof searchSchema>, { abortSignal }: Run = {}) => {
-        const isWanted = lineMatcher(wanted);
+      execute: async (wanted: Search, { abortSignal }: Run = {}) => {
+        const isWanted = linesFinder(wanted);
         const { names, isComplete, notSearched } = await filesBelow(await inside(root, '.'), abortSignal);
         const matches: { file: string; line: number; text: string }[] = [];
         let isAll = isComplete;
         for (const name of names.filter(wanted.files === undefined ? () => true : globMatcher(wanted.files))) {
           abortSignal?.throwIfAborted();
+          if (eventLoop.isDue) await eventLoop.turn();
           const lines = await searchedLines(root, name);
           isAll &&= lines !== null;
-          for (const [index, one] of (lines ?? []).entries()) {
-            if (!isWanted(one)) continue;
-            matches.push({ file: name, line: index + 1, text: one.trim().slice(0, 200) });
+          for (const index of isWanted(lines ?? [], mostMatches - matches.length)) {
+            matches.push({ file: name, line: index + 1, text: (lines?.[index] ?? '').trim().slice(0, 200) });
             if (matches.length === mostMatches) return { matches, isComplete: false, notSearched };
           }
         }
@@ -158,7 +160,7 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
       inputSchema: z.object({ path: file, content: z.string() }),
       needsApproval,
       preview: async (input: { path: string; content: string }) =>
-        diffOf(input.path, await text(input.path).catch(() => ''), input.content),
+        diffOf(input.path, await shownText(input.path), { text: input.content }),
       execute: (input: { path: string; content: string }) =>
         oneByOne(async () => {
           await mkdir(dirname(await placeInside(root, input.path)), { recursive: true });
@@ -172,7 +174,7 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
       needsApproval,
       preview: async (input: Edit) => {
         const whole = await text(input.path);
-        return diffOf(input.path, whole, edited(whole, input));
+        return diffOf(input.path, { text: whole }, { text: edited(whole, input) });
       },
       execute: (input: Edit) =>
         oneByOne(async () => {
@@ -192,7 +194,7 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
       preview: async ({ from, to }: { from: string; to: string }) => `${from} → ${to}`,
       execute: ({ from, to }: { from: string; to: string }) =>
         oneByOne(async () => {
-          await inside(root, from);
+          await refuseLink(from);
           const [source, target] = [await placeInside(root, from), await placeInside(root, to)];
           await withFile(
             from,
@@ -210,10 +212,10 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
       description: 'Deletes a file.',
       inputSchema: z.object({ path: file }),
       needsApproval,
-      preview: async (input: { path: string }) => diffOf(input.path, await text(input.path).catch(reasonOf), ''),
+      preview: async (input: { path: string }) => diffOf(input.path, await shownText(input.path), null),
       execute: (input: { path: string }) =>
         oneByOne(async () => {
-          await inside(root, input.path);
+          await refuseLink(input.path);
           const find = () => placeInside(root, input.path);
           await withFile(input.path, 'read', find, async () => unlink(await find()));
           return { deleted: 1 };
@@ -256,43 +258,5 @@ async function textOf(opened: FileHandle, size: number, given: string, exactly?:
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     throw new ToolError(`${given} is not UTF-8, so it cannot be edited.`);
-  }
-}
-
-function isBinary(bytes: Buffer): boolean {
-  return bytes.subarray(0, 8_000).includes(0);
-}
-
-/** Returns whether a line is one that is searched for. Throws a `ToolError` for a pattern that cannot be. */
-function lineMatcher({ text, pattern }: z.infer<typeof searchSchema>): (line: string) => boolean {
-  if (pattern === undefined) {
-    const wanted = (text ?? '').toLowerCase();
-    return (one) => one.toLowerCase().includes(wanted);
-  }
-  const expression = linearPattern(pattern);
-  // Another engine could take for ever.
-  if (expression === null)
-    throw new ToolError(
-      `${pattern} is no regular expression that can be searched for: no lookaround or backreference.`,
-    );
-  return (one) => expression.test(one);
-}
-
-/** Returns the lines of a text file; an empty list for a binary file; null if the file is too long or unreadable. */
-async function searchedLines(root: string, name: string): Promise<string[] | null> {
-  try {
-    if (isOpenDatabase(await inside(root, name))) return [];
-    return await withFile(
-      name,
-      'read',
-      () => inside(root, name),
-      async (opened, size) => {
-        if (size > largestSearched) return null;
-        const bytes = await opened.readFile();
-        return isBinary(bytes) ? [] : bytes.toString('utf8').split('\n');
-      },
-    );
-  } catch {
-    return null;
   }
 }

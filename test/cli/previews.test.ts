@@ -30,7 +30,7 @@ it.each(['run', 'chat'] as const)('pawl %s shows the diff of an edit before it a
   );
   expect(code).toBe(0);
   const plain = stripVTControlCharacters(screen.replaceAll('\r', ''));
-  expect(plain).toContain('@@ line 2 of notes.txt @@\n one\n-two\n+zwei\\u{1b}[2J\n three\n');
+  expect(plain).toContain('@@ changes notes.txt, line 2 @@\n one\n-two\n+zwei\\u{1b}[2J\n three\n');
   expect(plain.indexOf('+zwei')).toBeLessThan(plain.indexOf('? [y/N]'));
   expect(readFileSync(file, 'utf8')).toBe('one\nzwei\u001b[2J\nthree\n');
 });

@@ -1,10 +1,18 @@
 import { tool } from 'ai';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { defineAgent, readSession, replaySession, resumeSession, runSession, startSession } from '../../src/index.ts';
+import {
+  defineAgent,
+  deleteSession,
+  readSession,
+  replaySession,
+  resumeSession,
+  runSession,
+  startSession,
+} from '../../src/index.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { followSession } from '../../src/ui/index.ts';
-import { inputSchema, quiet } from '../support/journaled.ts';
+import { inputSchema, quiet, until } from '../support/journaled.ts';
 import { report } from '../support/session.ts';
 
 const turns = 300;
@@ -102,4 +110,37 @@ it('D-2d: a session that is resumed while others run does not begin before it is
   const session = await resuming;
   expect(await session.result).toMatchObject({ status: 'aborted', counters: { turns: turns + 1 } });
   expect((await other).counters.requests).toBe(3);
+});
+
+describe('S-6: who follows a session by its id', () => {
+  const model = (said: string) => rehearsalModel([{ text: said }]);
+  const talking = (said: string) => defineAgent({ name: 'talking', models: [model(said)], finish: 'text' });
+  const textOf = async (journal: MemoryJournal) => {
+    let text = '';
+    for await (const event of (await followSession(journal, 's')).eventsFrom(1))
+      if (event.type === 'model.delta') text += event.delta;
+    return text;
+  };
+
+  it('sees the session that has it now, not one that was deleted', async () => {
+    const journal = new MemoryJournal();
+    await runSession(talking('The first.'), { prompt: 'Go.', ...quiet(journal) });
+    expect(await textOf(journal)).toBe('The first.');
+    const { createdAt = 0 } = (await journal.list({}))[0] ?? {};
+    await until(() => Date.now() > createdAt);
+    expect(await deleteSession(journal, 's')).toBe(true);
+    await expect(followSession(journal, 's')).rejects.toMatchObject({ code: 'session_unknown' });
+    await runSession(talking('The second.'), { prompt: 'Go.', ...quiet(journal) });
+    expect(await textOf(journal)).toBe('The second.');
+  });
+
+  it('is told each time that the journal is damaged, and sees it whole once it is not', async () => {
+    const journal = new MemoryJournal();
+    await runSession(talking('All of it.'), { prompt: 'Go.', ...quiet(journal) });
+    const { read } = journal;
+    journal.read = async (...given) => (await read.apply(journal, given)).toSpliced(3, 1);
+    for (const _ of [1, 2]) await expect(textOf(journal)).rejects.toMatchObject({ code: 'invalid_journal' });
+    journal.read = read;
+    expect(await textOf(journal)).toBe('All of it.');
+  });
 });

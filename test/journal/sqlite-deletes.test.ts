@@ -41,6 +41,32 @@ describe('a session that is deleted', () => {
     expect([holds(file, 'the secret of one'), holds(file, 'the secret of two')]).toEqual([false, false]);
     await journal.close();
   });
+
+  it('is deleted while another process writes; what comes later waits for that as before', async () => {
+    const file = freshFile();
+    const journal = sqliteJournal(file);
+    await runSession(workingAgent().agent, { ...quiet(journal), prompt: 'Go.' });
+    const session = { sessionId: 'other', agent: 'a', metadata: {} };
+    const writer = new DatabaseSync(file);
+    // It begins to write between the deletion and what shrinks the file.
+    const realExec = DatabaseSync.prototype.exec;
+    let isBusy = false;
+    const exec = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (this: DatabaseSync, sql) {
+      if (sql.includes('incremental_vacuum') && !isBusy) {
+        isBusy = true;
+        realExec.call(writer, 'BEGIN IMMEDIATE');
+      }
+      realExec.call(this, sql);
+    });
+    onTestFinished(() => void exec.mockRestore());
+    expect(await deleteSession(journal, 's')).toBe(true);
+    expect(exec.mock.calls.at(-1)).toEqual(['PRAGMA busy_timeout = 5000']);
+    writer.exec('COMMIT');
+    writer.close();
+    await journal.create(session, { owner: 'one', entries: [{ scope: '', type: 'begun', key: 'k', at: 1 }] });
+    expect(await journal.list({})).toMatchObject([{ sessionId: 'other' }]);
+    await journal.close();
+  });
 });
 
 describe('D-3g: a clock that is set back', () => {

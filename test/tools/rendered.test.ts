@@ -231,3 +231,10 @@ describe('C-1: a text that is too large', () => {
     }
   });
 });
+
+it('S-5: the message of a result that is cut ends before a secret', () => {
+  const message = `${'m'.repeat(1_024 - 10)}${key}`;
+  const { result } = renderValue({ success: true, value: 'v'.repeat(9_000), message }, { ...limits, keptBytes: 256 });
+  expect(result.message).toBe('m'.repeat(1_024 - 10));
+  expect(String(result.value)).toContain('left out here');
+});

@@ -27,7 +27,7 @@ async function growing(asked: number[] = []): Promise<Journal> {
   const at = entries.findIndex((entry) => entry.type === 'sighted' && 'delta' in entry.sighting);
   const split = halves(entries[at]);
   const whole = [...entries.slice(0, at), ...split, ...entries.slice(at + 1)];
-  const written = [at + 1, at + 1, at + 2, whole.length];
+  const written = [at + 1, at + 1, at + 1, at + 2, whole.length];
   let looks = 0;
   const next = () => written[Math.min(looks, written.length - 1)] ?? 0;
   return Object.assign(kept, {

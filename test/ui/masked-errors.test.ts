@@ -108,3 +108,21 @@ it('S-6f: onError is given the whole text, and what it returns is shown', async 
   expect(given).toEqual([expect.objectContaining({ message: expect.stringContaining(secret) })]);
   expect(() => chatHandler(agent, { onError: 'mask' } as never)).toThrow('`options.onError` must be a function');
 });
+
+it('S-6f: what a page answered itself is shown as it came, also to one that connects again', async () => {
+  const model = rehearsalModel([call('locate'), report()]);
+  const agent = defineAgent({ name: 'a', models: [model], tools: { locate: { inputSchema: z.object({}) } } });
+  const session = startSession(agent, { prompt: 'Go.', logger: false });
+  let seq = 0;
+  for await (const event of session.events) {
+    if (event.type !== 'tool.handedOut') continue;
+    seq = event.seq;
+    session.answer(event.callId, 'The user refused.', { isError: true });
+    break;
+  }
+  for (const from of [0, seq]) {
+    const body = await toEventStreamResponse(session, { from }).text();
+    expect(body).toContain('The user refused.');
+    expect(body.includes('tool.handedOut')).toBe(from === 0);
+  }
+});

@@ -25,14 +25,17 @@ describe('W-2: a new row of a summary', () => {
     expect(backlog.read('features/features.md')).toBe(`${before}| FEAT-001 | It breaks | new |\n`);
   });
 
-  it('stands in a table of its own if all others are of items that are done', async () => {
+  it.each([
+    ['before them', '', '## Open\n\nTABLE\n'],
+    ['in the section of open items', '## Open\n\nNone.\n\n', '## Open\n\nNone.\n\nTABLE\n'],
+  ])('stands in a table of its own, %s, if all others are of items that are done', async (_, section, written) => {
     const backlog = new TestBacklog();
-    const before = `# Bugs\n\n## Completed\n\n${rows}| BUG-001 | One | fixed |\n`;
-    backlog.write('bugs/bugs.md', before);
+    const done = `## Completed\n\n${rows}| BUG-001 | One | fixed |\n`;
+    backlog.write('bugs/bugs.md', `# Bugs\n\n${section}${done}`);
     await createWorkItem(backlog.folder, item());
-    expect(backlog.read('bugs/bugs.md')).toBe(
-      `${before}\n| ID | Title | Priority | Status | Component | Folder |\n| --- | --- | --- | --- | --- | --- |\n| BUG-002 | It breaks | P2 | new | core | bugs/BUG-002-it-breaks |\n`,
-    );
+    const table =
+      '| ID | Title | Priority | Status | Component | Folder |\n| --- | --- | --- | --- | --- | --- |\n| BUG-002 | It breaks | P2 | new | core | bugs/BUG-002-it-breaks |';
+    expect(backlog.read('bugs/bugs.md')).toBe(`# Bugs\n\n${written.replace('TABLE', table)}\n${done}`);
   });
 
   it.each([
@@ -56,7 +59,7 @@ it('W-2: a row that stands below its table is marked too', async () => {
   backlog.bug(1);
   backlog.bug(2);
   const rows = (one: string, two: string) =>
-    `# Bugs\n\n| ID | Title | Status |\n|---|---|---|\n| BUG-001 | Bug 1 | ${one} |\n\n| BUG-002 | Bug 2 | ${two} |\nBUG-002 | is | prose\n`;
+    `# Bugs\n\n| ID | Title | Status |\n|---|---|---|\n| BUG-001 | Bug 1 | ${one} |\n\n\nAnd one more:\n\n| BUG-002 | Bug 2 | ${two} |\nBUG-002 | is | prose\n`;
   backlog.write('bugs/bugs.md', rows('new', 'new'));
   await runOver(backlog, { process: succeeds });
   expect(backlog.read('bugs/bugs.md')).toBe(rows('completed', 'completed'));
@@ -82,6 +85,8 @@ it('W-2: a duplicate threshold of 1 means the same title', async () => {
     (await createWorkItem(backlog.folder, item({ title, on_duplicate: 'refuse' }))).duplicates.map(({ id }) => id);
   expect(await duplicatesOf('The total forgets the cart')).toEqual([]);
   expect(await duplicatesOf('the cart  forgets the TOTAL')).toEqual(['BUG-001']);
+  expect(await duplicatesOf('C++')).toEqual([]);
+  expect(await duplicatesOf('C#')).toEqual([]);
 });
 
 it('W-1: an item that is marked done and lies among the open ones is told of, and compared with new ones', async () => {
@@ -104,6 +109,14 @@ describe('W-1: the backlog of a run', () => {
     expect(result.succeeded).toEqual(['BUG-001']);
     expect(backlog.list(`${inner}/completed`)).toEqual(['BUG-001-x']);
     expect(backlog.list('')).not.toContain('agent_runs');
+  });
+
+  it('is the given one, if its folders are there and empty, whatever lies below', async () => {
+    const backlog = new TestBacklog();
+    for (const kind of ['bugs', 'features']) backlog.write(`${kind}/.gitkeep`, '');
+    backlog.write('docs/example/bugs/BUG-001-sample/PROMPT.md', '# BUG-001: An example\n\n**Status**: new\n');
+    const result = await runWorkflow({ backlog: backlog.folder, agents: { process: succeeds }, logger: false });
+    expect([result.succeeded, backlog.has('docs/example/bugs/BUG-001-sample')]).toEqual([[], true]);
   });
 
   it('is refused if there is none, or several, before anything is written', async () => {

@@ -152,6 +152,24 @@ describe('fileTools: lines', () => {
   });
 });
 
+describe('fileTools: a pattern that takes long', () => {
+  it('is ended, and said to be too slow; the process goes on', async () => {
+    const { root } = directory();
+    writeFileSync(join(root, 'long'), `${'ab'.repeat(200_000)}\n`);
+    const { search_text: search } = fileTools(root);
+    const pattern = `${Array.from({ length: 20 }, (_, index) => `[ab]{${900 + index}}[c-e]`).join('|')}`;
+    await expect(search.execute({ pattern })).rejects.toThrow('takes too long to search for');
+    expect((await search.execute({ text: 'abab' })).matches).toHaveLength(1);
+  });
+
+  it('a line ends before its carriage return', async () => {
+    const { root } = directory();
+    writeFileSync(join(root, 'crlf'), 'one foo\r\nfoo two\r\n');
+    const { matches } = await fileTools(root).search_text.execute({ pattern: 'foo$' });
+    expect(matches.map(({ line, text }) => [line, text])).toEqual([[1, 'one foo']]);
+  });
+});
+
 describe('fileTools: walks', () => {
   it('end when their call is aborted', async () => {
     const { root } = directory();
@@ -194,6 +212,11 @@ describe('fileTools: moving and deleting', () => {
     expect(await remove.execute({ path: 'a/x' })).toEqual({ deleted: 1 });
     expect(existsSync(join(root, 'a/x'))).toBe(false);
     await expect(remove.execute({ path: 'a' })).rejects.toThrow('a is not a file.');
+    writeFileSync(join(root, 'real'), '');
+    symlinkSync('real', join(root, 'other'));
+    await expect(remove.execute({ path: 'other' })).rejects.toThrow('other is a link.');
+    await expect(fileTools(root).move_file.execute({ from: 'other', to: 'moved' })).rejects.toThrow('other is a link.');
+    expect(existsSync(join(root, 'real'))).toBe(true);
     await expect(remove.execute({ path: 'link' })).rejects.toThrow('link is outside');
     await expect(remove.execute({ path: '.git/config' })).rejects.toThrow('in a .git folder');
     expect(readFileSync(join(outside, 'x'), 'utf8')).toBe('outside');
@@ -217,11 +240,25 @@ describe('fileTools: what a person sees before deciding', () => {
     writeFileSync(join(root, 'list'), '1\n2\n3\n4\n5\n6\n7\n8\n');
     const tools = fileTools(root);
     expect(await tools.edit_file.preview({ path: 'list', old_text: '5\n', new_text: 'five\nand more\n' })).toBe(
-      '@@ line 5 of list @@\n 2\n 3\n 4\n-5\n+five\n+and more\n 6\n 7\n 8',
+      '@@ changes list, line 5 @@\n 2\n 3\n 4\n-5\n+five\n+and more\n 6\n 7\n 8',
     );
-    expect(await tools.write_file.preview({ path: 'new', content: 'a\nb' })).toBe('@@ line 1 of new @@\n+a\n+b');
+    expect(await tools.write_file.preview({ path: 'new', content: 'a\nb' })).toBe(
+      '@@ creates new @@\n+a\n+b (no newline at the end)',
+    );
     expect(await tools.write_file.preview({ path: 'a/x', content: 'inside' })).toBe('a/x: no change');
-    expect(await tools.delete_file.preview({ path: 'a/x' })).toBe('@@ line 1 of a/x @@\n-inside');
+    expect(await tools.delete_file.preview({ path: 'a/x' })).toBe('@@ deletes a/x @@\n-inside (no newline at the end)');
+    writeFileSync(join(root, 'empty'), '');
+    writeFileSync(join(root, 'binary'), Buffer.from([65, 0]));
+    expect(await tools.delete_file.preview({ path: 'empty' })).toBe('@@ deletes empty @@');
+    expect(await tools.write_file.preview({ path: '__init__.py', content: '' })).toBe('@@ creates __init__.py @@');
+    expect(await tools.write_file.preview({ path: 'a/x', content: 'inside\n' })).toBe(
+      '@@ changes a/x, line 1 @@\n-inside (no newline at the end)\n+inside',
+    );
+    const why = 'which cannot be shown: binary is not a text file';
+    expect(await tools.write_file.preview({ path: 'binary', content: 'a\n' })).toBe(
+      `@@ replaces binary, ${why} @@\n+a`,
+    );
+    expect(await tools.delete_file.preview({ path: 'binary' })).toBe(`@@ deletes binary, ${why} @@`);
     const long = await tools.write_file.preview({ path: 'new', content: 'x\n'.repeat(1_000) });
     expect(long.split('\n').slice(-2)).toEqual(['+x', '… and 801 more lines']);
     await expect(tools.edit_file.preview({ path: 'list', old_text: 'none', new_text: '' })).rejects.toThrow(

@@ -110,7 +110,7 @@ class Chat {
   ): Promise<void> {
     const { callId, sessionId, name, input } = event;
     const question = `Run ${tame(`${name} ${JSON.stringify(input)}`)}? [y/N] `;
-    for (const line of await previewOf(this.agent, event, process.stdout)) this.view.line(line);
+    for (const line of await previewOf(this.agent, event, process.stdout, withdrawn)) this.view.line(line);
     const answer = this.keyboard.isAttended ? await this.keyboard.ask(question, withdrawn) : null;
     this.questions.delete(callIn(event, event.callId));
     if (withdrawn.aborted) return;

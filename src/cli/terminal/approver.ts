@@ -13,7 +13,7 @@ export class Approver {
   private readonly approve: (callId: string, decision: Decision) => void;
   private readonly interrupt: () => void;
   private readonly unattended: (name: string) => Decision | null;
-  private readonly preview: (call: Asked) => Promise<string[]>;
+  private readonly preview: (call: Asked, withdrawn: AbortSignal) => Promise<string[]>;
   private readonly waiting: Waiting[] = [];
   private begun = false;
 
@@ -26,7 +26,7 @@ export class Approver {
     approve: (callId: string, decision: Decision) => void,
     interrupt: () => void,
     unattended: (name: string) => Decision | null,
-    preview: (call: Asked) => Promise<string[]>,
+    preview: (call: Asked, withdrawn: AbortSignal) => Promise<string[]>,
   ) {
     this.approve = approve;
     this.interrupt = interrupt;
@@ -64,7 +64,8 @@ export class Approver {
   /** Returns null if the call was answered in another way. */
   private async decided({ call, withdrawn: { signal } }: Waiting): Promise<Decision | null> {
     if (process.stdin.isTTY !== true) return this.unattended(call.name);
-    for (const line of await this.preview(call)) process.stderr.write(`${line}\n`);
+    for (const line of await this.preview(call, signal)) process.stderr.write(`${line}\n`);
+    if (signal.aborted) return null;
     if (await dropTyped(process.stdin)) {
       this.interrupt();
       return null;

@@ -68,7 +68,7 @@ class Running {
       (callId, decision) => this.session?.approve(callId, decision),
       this.interrupt,
       (name) => this.unattended(name),
-      (call) => previewOf(agent, call, process.stderr),
+      (call, withdrawn) => previewOf(agent, call, process.stderr, withdrawn),
     );
   }
 

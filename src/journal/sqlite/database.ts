@@ -113,9 +113,16 @@ export class Database {
    * file it stays as it is, until the next time.
    */
   shrink(): Promise<void> {
-    const briefly = (sql: string) => `PRAGMA busy_timeout = ${shrinkBusyMs}; ${sql}; PRAGMA busy_timeout = ${busyMs}`;
-    const sql = briefly('PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)');
-    return this.answer(() => this.database.exec(sql), 'written');
+    return this.answer(() => {
+      this.database.exec(`PRAGMA busy_timeout = ${shrinkBusyMs}`);
+      try {
+        this.database.exec('PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)');
+      } catch (error) {
+        if (!isBusy(error)) throw error;
+      } finally {
+        this.database.exec(`PRAGMA busy_timeout = ${busyMs}`);
+      }
+    }, 'written');
   }
 
   /** Runs what SQLite does not wait with while another process writes. */
@@ -126,8 +133,7 @@ export class Database {
         this.database.exec(sql);
         return;
       } catch (error) {
-        const isBusy = error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy;
-        if (!isBusy || Date.now() > until) throw error;
+        if (!isBusy(error) || Date.now() > until) throw error;
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, busyLookMs);
       }
     }
@@ -199,4 +205,9 @@ export class Database {
       cause: error,
     });
   }
+}
+
+/** Whether another process writes. */
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy;
 }

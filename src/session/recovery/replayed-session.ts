@@ -1,7 +1,7 @@
 import type { Agent } from '../../agent/definition.ts';
 import { PawlError } from '../../input/errors.ts';
 import type { JournalEntry, SessionHead } from '../../journal/journal.ts';
-import { unknownSession } from '../../journal/journal-errors.ts';
+import { cannotBeReplayed, unknownSession } from '../../journal/journal-errors.ts';
 import { type Player, Replay } from '../../journal/replay.ts';
 import { ScopeLog } from '../../journal/scope-log.ts';
 import { TreeLog } from '../../journal/tree-log.ts';
@@ -44,11 +44,7 @@ export async function replayed<Report>(
   });
   if (difference !== null) {
     tree.close();
-    const { entry, recorded, replayed: now } = difference;
-    throw new PawlError(
-      'invalid_journal',
-      `The journal of the session ${head.sessionId} cannot be replayed: entry ${entry} says "${recorded}", and the machines say "${now}".`,
-    );
+    throw cannotBeReplayed(head.sessionId, difference);
   }
   if (root === null) throw unknownSession(head.sessionId);
   return { session: root, tree, conclude };

@@ -1,5 +1,6 @@
 import { checkEntries } from '../../journal/entries.ts';
 import type { Journal } from '../../journal/journal.ts';
+import { cannotBeReplayed, unknownSession } from '../../journal/journal-errors.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import { oneAtATime } from '../../platform/promises.ts';
 import { writtenSecrets } from '../../secrets/spellings.ts';
@@ -13,6 +14,8 @@ export class GrowingRecording {
   private readonly recording: Recording;
   private readonly inTurn = oneAtATime();
   private known = 0;
+  /** Why it cannot be played on. */
+  private failure: unknown = null;
 
   /** `secrets` are taken out of the events (S-5). */
   private constructor(journal: Journal, sessionId: string, secrets: readonly string[]) {
@@ -21,13 +24,18 @@ export class GrowingRecording {
     this.recording = new Recording(writtenSecrets(secrets));
   }
 
-  /** The recording of a session: one for all who read it at the same time, so that it is played once. */
-  static of(journal: Journal, sessionId: string, secrets: readonly string[]): GrowingRecording {
+  /**
+   * The recording of a session: one for all who read it at the same time, so that it is played once. Another session may
+   * get the id of one that was deleted. Rejects with `session_unknown`.
+   */
+  static async of(journal: Journal, sessionId: string, secrets: readonly string[]): Promise<GrowingRecording> {
+    const [row] = await journal.list({ sessionId });
+    if (row === undefined) throw unknownSession(sessionId);
     const all = recordings.get(journal) ?? new Map<string, WeakRef<GrowingRecording>>();
     recordings.set(journal, all);
-    const key = JSON.stringify([sessionId, ...secrets.toSorted()]);
+    const key = JSON.stringify([sessionId, row.createdAt, ...secrets.toSorted()]);
     const known = all.get(key)?.deref();
-    if (known !== undefined) return known;
+    if (known !== undefined && known.failure === null) return known;
     const recording = new GrowingRecording(journal, sessionId, secrets);
     all.set(key, new WeakRef(recording));
     forgotten.register(recording, () => {
@@ -39,6 +47,7 @@ export class GrowingRecording {
   /** Returns all events so far, at least those of this many entries. Throws like `readSession`. */
   events(entries = Number.POSITIVE_INFINITY): Promise<readonly SessionEvent[]> {
     return this.inTurn(async () => {
+      if (this.failure !== null) throw this.failure;
       if (this.known < entries) await this.readOn();
       return this.recording.events;
     });
@@ -46,10 +55,17 @@ export class GrowingRecording {
 
   private async readOn(): Promise<void> {
     const entries = await this.journal.read(this.sessionId, this.known);
-    if (this.known === 0) recordedHead(entries, this.sessionId);
-    checkEntries(entries, this.known);
-    this.known += entries.length;
-    await this.recording.playInTurns(entries);
+    try {
+      if (this.known === 0) recordedHead(entries, this.sessionId);
+      checkEntries(entries, this.known);
+      this.known += entries.length;
+      await this.recording.playInTurns(entries);
+      const { difference } = this.recording;
+      if (difference !== null) throw cannotBeReplayed(this.sessionId, difference);
+    } catch (error) {
+      this.failure = error;
+      throw error;
+    }
   }
 }
 

@@ -17,6 +17,8 @@ const skipped = new Set(['node_modules', 'dist', 'build', 'target', 'vendor']);
  */
 export function backlogIn(given: string): string {
   const project = backlogFolder(given);
+  // Nothing was reported yet.
+  if (isEmptyBacklog(project)) return project;
   const below = foldersBelow(project);
   // Many projects have folders with these names, but only a backlog contains items.
   for (const isOne of [hasItems, looksLikeOne]) {
@@ -35,6 +37,22 @@ export function backlogIn(given: string): string {
 function hasItems(folder: string): boolean {
   if (existsSync(join(folder, configFile))) return true;
   return marks.some((mark) => foldersOf(join(folder, mark)).some((name) => /^[A-Z]{2,}-\d+/i.test(name)));
+}
+
+/** Whether it has the folders of a backlog, and nothing in them but summaries: the code of a project is not so. */
+function isEmptyBacklog(folder: string): boolean {
+  const own = marks.map((mark) => join(folder, mark)).filter((path) => existsSync(path));
+  return (
+    own.length > 0 && own.every((path) => namesIn(path).every((name) => name.startsWith('.') || name.endsWith('.md')))
+  );
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return ['it cannot be read'];
+  }
 }
 
 function looksLikeOne(folder: string): boolean {

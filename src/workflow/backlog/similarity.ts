@@ -1,6 +1,6 @@
 /**
  * Returns the similarity of two items, from 0 to 1: that of their titles, or 0.7 of that of their descriptions if higher. Only
- * titles of the same words in the same order have 1.
+ * titles of the same text, but for case, space and punctuation, have 1.
  */
 export function similarity(one: Described, other: Described): number {
   if (plainText(one.title) === plainText(other.title)) return 1;
@@ -13,7 +13,11 @@ export function similarity(one: Described, other: Described): number {
 const mostOfOthers = 0.99;
 
 function plainText(text: string): string {
-  return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(' ');
+  return text
+    .toLowerCase()
+    .replaceAll(/[.,;:!?'"()]/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
 }
 
 export type Described = { title: string; description: string };
@@ -29,7 +33,7 @@ function textSimilarity(one: string, other: string): number {
     common += Math.min(count, right.get(piece) ?? 0);
   }
   for (const count of right.values()) total += count;
-  return total === 0 ? 1 : (2 * common) / total;
+  return total === 0 ? 0 : (2 * common) / total;
 }
 
 function pieces(text: string): Map<string, number> {

@@ -34,8 +34,7 @@ export function addToSummary(backlog: string, layout: KindLayout, row: SummaryRo
   const lines = (before ?? `# ${layout.summaryTitle}\n`).split('\n');
   const { heading, inSection, table } = placeFor(lines, row.priority, kindHeadings[layout.kind]);
   if (table === undefined) {
-    while (lines.at(-1) === '') lines.pop();
-    lines.push('', line(columns), line(columns.map(() => '---')), line(columns.map((name) => cellFor(name, row))), '');
+    addTable(lines, [line(columns), line(columns.map(() => '---')), line(columns.map((name) => cellFor(name, row)))]);
   } else {
     const end = lines[table.start - 1]?.endsWith('\r') ? '\r' : '';
     lines.splice(table.end, 0, `${line(table.columns.map((name) => cellFor(name, row)))}${end}`);
@@ -47,6 +46,22 @@ export function addToSummary(backlog: string, layout: KindLayout, row: SummaryRo
     keptUp(lines, { date: today(), id, title, what: 'added', added: true, finished: false }).join('\n'),
   );
 }
+
+/** Adds a table where open items stand: at the end of their section, or before that of those that are done, or at the end. */
+function addTable(lines: string[], table: readonly string[]): void {
+  const isHeading = (text: string) => /^#{2,6}\s/.test(text);
+  const open = lines.findIndex((text) => isHeading(text) && openHeading.test(text) && !doneHeading.test(text));
+  const from = open === -1 ? lines.findIndex((text) => isHeading(text) && doneHeading.test(text)) : open;
+  const next = open === -1 ? from : lines.findIndex((text, index) => index > open && isHeading(text));
+  let at = next === -1 ? lines.length : next;
+  const rest = lines.splice(at);
+  while (lines.at(-1) === '') lines.pop();
+  at = lines.length;
+  const heading = open === -1 && next !== -1 ? ['', '## Open'] : [];
+  lines.push(...heading, '', ...table, '', ...rest);
+}
+
+const openHeading = /\b(?:open|new|active|pending|to ?do|backlog|in progress)\b/i;
 
 /** Headings of sections for one kind of item. */
 const kindHeadings = {
@@ -184,7 +199,7 @@ function* idTables(all: readonly string[]): Generator<Table, undefined> {
 /** Whether a line separates the head of a table from its rows. */
 function isSeparator(text: string, columns: number): boolean {
   const marks = cells(text);
-  return marks.length === columns && marks.every((mark) => /^:?-+:?$/.test(mark));
+  return columns > 0 && marks.length === columns && marks.every((mark) => /^:?-+:?$/.test(mark));
 }
 
 /** Whether a line is a row. Without a bar at its beginning it may be prose, unless its id begins a cell. */
