@@ -50,8 +50,8 @@ describe('D-1, D-3, D-4, B-7: on Restate, whatever happens after whichever step'
     ['late', ['failed', 'succeeded']],
   ] as const)('%s: the session ends with its result, and no sub-agent outlives it', async (how, ends) => {
     for (const [make, stride] of [
-      [everyStep, 3],
-      [family, 11],
+      [everyStep, 5],
+      [family, 17],
     ] as const) {
       const steps = await stepsOf(make);
       const lives = each(stride, steps).flatMap((at) => [

@@ -61,8 +61,11 @@ function decided(message: PawlUIMessage, over: object = {}, id = (approval: stri
   return { ...message, ...over, parts };
 }
 
-describe.each(Object.entries(orders))('C-1, S-6: the journal answers %s', (_, order) => {
-  it.each(permutations)(
+/** A journal that answers the last first looks for messages before it goes on, which takes a quarter of a second. */
+const tried = (name: string) => (name === 'the last first' ? permutations.slice(0, 6) : permutations);
+
+describe.each(Object.entries(orders))('C-1, S-6: the journal answers %s', (name, order) => {
+  it.each(tried(name))(
     '%s, %s, %s: each request has its own answer, and no other chat is touched',
     async (...kinds) => {
       const { told, kept, answers, post, first, second } = await chats(order);
