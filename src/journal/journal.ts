@@ -231,8 +231,8 @@ export function matchesQuery({ status, slugs, metadata }: JournaledSession, quer
 }
 
 /**
- * Whether a lease holds, by what is left of it and by how long it was taken for, in ms. One with more than twice its length
- * left is none: the clock was set back, and would lock its session. By less, a clock may be put right at any time.
+ * Whether a lease holds, by what is left of it and by how long it was taken for, in ms. With more than twice its length left
+ * it does not: the clock was set back, and would lock the session. A smaller difference may be a clock that is corrected.
  */
 export function isLeaseHeld(leftMs: number, leaseMs: number): boolean {
   return leftMs > 0 && leftMs <= 2 * leaseMs;

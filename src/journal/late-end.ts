@@ -7,7 +7,7 @@ const longestWaitMs = 30_000;
 
 /**
  * Writes the end of a session that could not be written, until it is, or another process has the session, or the journal is
- * closed (D-5c). It tells nobody: an event has said that the end is not written. Never rejects.
+ * closed (D-5c). It reports nothing: an event has said that the end is not written. Never rejects.
  */
 export async function writeLater(journal: Journal, sessionId: string, append: Append): Promise<void> {
   for (let waitMs = firstWaitMs; journal.isClosed !== true; waitMs = Math.min(2 * waitMs, longestWaitMs)) {

@@ -72,7 +72,7 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
       () => inside(root, given),
       (file, size) => textOf(file, size, given),
     );
-  /** What a file holds, for a person: null if there is none. */
+  /** What a file holds, for a person; null if it does not exist. */
   const shownText = async (given: string): Promise<FileShown | null> => {
     const place = await placeInside(root, given);
     if ((await lstat(place).catch(() => null)) === null) return null;
@@ -118,7 +118,7 @@ export function fileTools(root: string, options: FileToolsOptions = {}) {
         const lines = whole.split(/(?<=\n)/);
         if (start > lines.length || end < start)
           throw new ToolError(
-            `${input.path} has ${lines.length} lines; there are none from ${start}${end === Number.POSITIVE_INFINITY ? ' on' : ` to ${end}`}.`,
+            `${input.path} has ${lines.length} lines, so it has no lines from ${start}${end === Number.POSITIVE_INFINITY ? ' on' : ` to ${end}`}.`,
           );
         return lines.slice(start - 1, end).join('');
       },

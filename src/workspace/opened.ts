@@ -27,7 +27,7 @@ export async function withFile<T>(
   const place = await find();
   if (isOpenDatabase(place)) throw new ToolError(`${given} is a database that this process has open.`);
   const file = await open(place, flags[how] | O_NOFOLLOW | O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
-    // A pipe that nobody reads, or a link that was not there before.
+    // A pipe without a reader, or a link that was not there before.
     if (error.code === 'EISDIR' || error.code === 'ENXIO') throw new ToolError(`${given} is not a file.`);
     throw error.code === 'ELOOP' ? replaced(given) : error;
   });

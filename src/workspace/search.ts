@@ -43,7 +43,7 @@ export function linesFinder({ text, pattern }: Search) {
     return (lines: readonly string[], most: number) => found(lines, most, (one) => one.toLowerCase().includes(wanted));
   }
   const expression = linearPattern(pattern);
-  // Another engine could take for ever.
+  // Another engine could run without end.
   if (expression === null)
     throw new ToolError(
       `${pattern} is no regular expression that can be searched for: no lookaround or backreference.`,

@@ -61,7 +61,7 @@ describe.each(holding)('S-5: a secret in `%s`', (_, make) => {
       'of a sub-agent of an agent that it hands over to',
       (own) => ({ handoffs: { other: agentWith({ name: 'other', agents: { deeper: agentWith(own) } }) } }),
     ],
-  ])('%s is known, and told to nobody', async (__, within) => {
+  ])('%s is known, and shown nowhere', async (__, within) => {
     vi.stubEnv('OPENAI_API_KEY', secret);
     const definition = within(make(secret));
     const { models = [], ...rest } = definition;

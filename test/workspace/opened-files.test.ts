@@ -127,9 +127,9 @@ describe('fileTools: lines', () => {
     expect(await lines(undefined, 1)).toBe('one\r\n');
     expect(await lines(2, 2)).toBe('two\n');
     expect(await lines(3, 99)).toBe('three\n');
-    await expect(lines(5, 9)).rejects.toThrow('lines has 3 lines; there are none from 5 to 9.');
-    await expect(lines(4)).rejects.toThrow('there are none from 4 on.');
-    await expect(lines(2, 1)).rejects.toThrow('there are none from 2 to 1.');
+    await expect(lines(5, 9)).rejects.toThrow('lines has 3 lines, so it has no lines from 5 to 9.');
+    await expect(lines(4)).rejects.toThrow('so it has no lines from 4 on.');
+    await expect(lines(2, 1)).rejects.toThrow('so it has no lines from 2 to 1.');
   });
 
   it('are found by a regular expression, in files of a pattern, in linear time', async () => {

@@ -69,6 +69,6 @@ export class GrowingRecording {
   }
 }
 
-/** Those that somebody reads. */
+/** The recordings in use. */
 const recordings = new WeakMap<Journal, Map<string, WeakRef<GrowingRecording>>>();
 const forgotten = new FinalizationRegistry<() => void>((forget) => forget());

@@ -75,7 +75,7 @@ const doneHeading = /\b(?:resolved|completed?|closed|done|fixed|archived?|deprec
 
 /**
  * Finds the table for a priority: the table in its section, or else the first in a section of open items. `table` is
- * undefined if there is none.
+ * undefined if no table fits.
  */
 function placeFor(lines: readonly string[], priority: string, kind: RegExp | null = null) {
   const heading = sectionOf(lines, priority);
