@@ -7,8 +7,8 @@ import { PostgresServer } from '../../src/journal/postgres/server.ts';
 
 /** What the server says to each statement, and how the connection was given back. */
 const fresh = () => ({
-  ...{ says: [] as unknown[], statements: 0, released: [] as unknown[], listeners: [] as unknown[] },
-  ...{ refuses: null as Error | null, config: {} as object, heard: [] as string[] },
+  ...{ says: [] as unknown[], statements: 0, released: [] as unknown[] },
+  ...{ refuses: null as Error | null, config: {} as object },
 });
 const server = fresh();
 beforeEach(() => void Object.assign(server, fresh()));
@@ -19,23 +19,13 @@ vi.mock('pg', async (importActual) => ({
     constructor(config: object) {
       server.config = config;
     }
-    on(name: string) {
-      server.heard.push(`pool ${name}`);
-    }
+    on() {}
     connect() {
       if (server.refuses !== null) throw server.refuses;
       return this.connected();
     }
     async connected() {
       return {
-        on: (name: string, listener: unknown) => {
-          server.heard.push(`connection ${name}`);
-          server.listeners.push(listener);
-        },
-        off: (name: string, listener: unknown) => {
-          server.heard.push(`connection no ${name}`);
-          server.listeners.splice(server.listeners.indexOf(listener), 1);
-        },
         release: (broken: unknown) => void server.released.push(broken),
         query: async () => {
           server.statements += 1;
@@ -59,7 +49,7 @@ describe('D-3: what is known of a statement that failed', () => {
     expect([error instanceof UnansweredError, error instanceof UnsentError]).toEqual([false, false]);
     expect(error).toMatchObject({ code: 'journal_failed', cause: { code } });
     // The connection can be used again.
-    expect([server.released, server.listeners, server.statements]).toEqual([[undefined], [], 1]);
+    expect([server.released, server.statements]).toEqual([[undefined], 1]);
   });
 
   it.each(['08006', '57P01', '57P02', '57P03', '40003'])('%s: it broke off, so that is unknown', async (code) => {
@@ -93,11 +83,6 @@ describe('D-3: what is known of a statement that failed', () => {
     Object.assign(server, { says: Array.from({ length: 99 }, () => refusal('40001')), statements: 0 });
     expect(await run()).toMatchObject({ cause: { code: '40001' } });
     expect(server.statements).toBe(20);
-  });
-
-  it('an error of a connection is heard while it is idle, and while it runs a statement', async () => {
-    await run();
-    expect(server.heard).toEqual(['pool error', 'connection error', 'connection no error']);
   });
 
   it('while the journal connects for the first time, nothing was sent yet; the error keeps its cause', async () => {

@@ -18,12 +18,12 @@ export class PostgresServer {
     this.pool = new Pool(config);
     // An idle connection broke; the next statement opens another, and tells if it cannot.
     this.pool.on('error', ignore);
+    // One that breaks before its statement, in the packet that accepts it, or while it runs says so to the statement, too.
+    this.pool.on('connect', (client) => client.on('error', ignore));
   }
 
   async run<T extends object>(sql: string, values: readonly unknown[]): Promise<T[]> {
     const client = await this.connected();
-    // A connection that breaks says so to its statement, too.
-    client.on('error', ignore);
     let broken: Error | undefined;
     try {
       for (let left = tries - 1; ; left -= 1) {
@@ -40,7 +40,6 @@ export class PostgresServer {
         ? new UnansweredError(...failure(error))
         : new PawlError(...failure(error));
     } finally {
-      client.off('error', ignore);
       // Without an answer, the connection may still be busy.
       client.release(broken);
     }
