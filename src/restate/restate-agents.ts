@@ -15,6 +15,7 @@ import { tellWhatWaits } from '../session/recovery/resume-session.ts';
 import { RunningSession } from '../session/running-session.ts';
 import type { SessionResult } from '../session/session.ts';
 import { root } from '../session/sub-agents/lineage.ts';
+import { surroundingsOf } from '../session/wiring/surroundings.ts';
 import { unanswered } from '../tools/client-tool.ts';
 import { AwaitedSteps } from './awaited-steps.ts';
 import { LineBuffer } from './line-buffer.ts';
@@ -116,12 +117,12 @@ export function restateAgents(options: RestateAgentsOptions) {
       head,
       log: null,
       lineage,
-      options: {
+      around: surroundingsOf({
         logger: lines,
         // A tool may change it. Sub-agents and replays begin with what came.
         context: structuredClone(request.context),
         onEvent: (event, own) => (isProcessing(context) ? onEvent(event, own) : undefined),
-      },
+      }),
       driver: (...attached) => driver.attach(...attached),
     });
     const children = childrenOf(context, name, request, session);

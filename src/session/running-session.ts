@@ -93,7 +93,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     const graceMs = graceOf(options);
     if (this.log === null || this.log.scope !== '')
       throw new PawlError('invalid_options', 'Only a session with a `journal` can be suspended; abort this one.');
-    if (!this.isOver) this.suspending ??= new Suspension(this, this.log.tree, this.wired.identity.clock);
+    if (!this.isOver) this.suspending ??= new Suspension(this, this.log.tree, this.wired.identity.around.clock);
     await this.suspending?.within(graceMs);
     await this.result;
   }

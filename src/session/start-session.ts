@@ -1,7 +1,6 @@
 import { checkContext } from '../agent/context.ts';
 import type { Agent } from '../agent/definition.ts';
 import { narrowed } from '../agent/narrow.ts';
-import { systemClock } from '../host/clock.ts';
 import { ScopeLog } from '../journal/scope-log.ts';
 import { TreeLog } from '../journal/tree-log.ts';
 import { randomId } from '../platform/random-id.ts';
@@ -12,6 +11,7 @@ import type { SessionOptions, WithContext } from './options.ts';
 import { connect } from './recovery/messages.ts';
 import { RunningSession } from './running-session.ts';
 import type { Session, SessionResult } from './session.ts';
+import { surroundingsOf } from './wiring/surroundings.ts';
 
 /**
  * Starts a session of `agent`. It begins immediately. Invalid options throw `PawlError` before anything runs.
@@ -27,10 +27,11 @@ export function startSession<Report, Context>(
   checkOptions(given, options);
   const agent = narrowed(given, overridesIn(options));
   checkContext(agent, options.context);
-  const { journal, sessionId = randomId(), clock = systemClock } = options;
-  const { head, repairs } = newHead(agent, sessionId, { ...options, clock });
+  const around = surroundingsOf(options);
+  const { journal, sessionId = randomId() } = options;
+  const { head, repairs } = newHead(agent, sessionId, { ...options, clock: around.clock });
   const tree = journal === undefined ? null : new TreeLog(journal, head);
-  const session = new RunningSession({ agent, options, head, log: tree === null ? null : ScopeLog.of(tree, head) });
+  const session = new RunningSession({ agent, around, head, log: tree === null ? null : ScopeLog.of(tree, head) });
   if (tree !== null) {
     connect(session, tree);
     tree.listen();

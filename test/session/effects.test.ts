@@ -13,6 +13,7 @@ import { newHead } from '../../src/session/head.ts';
 import { sessionInput } from '../../src/session/input.ts';
 import { RunningSession } from '../../src/session/running-session.ts';
 import type { SessionIdentity } from '../../src/session/wiring/identity.ts';
+import { surroundingsOf } from '../../src/session/wiring/surroundings.ts';
 import { manualClock, rehearsalModel } from '../../src/testing/index.ts';
 import { keptLog, report } from '../support/session.ts';
 
@@ -48,7 +49,7 @@ function freshDriver(agent: Agent, facts: readonly Fact[], performed: string[]):
         head: { sessionId: 'fresh', prompt: 'Go.', input: sessionInput(agent, {}, 0) },
         contextFor: () => undefined,
         log: null,
-        clock: systemClock,
+        around: surroundingsOf({}),
         secrets,
       } as unknown as SessionIdentity;
       const fresh = new SessionEffects(identity, observer, null);
@@ -100,11 +101,11 @@ it('D-1: each effect can be performed in a fresh process: its request and the fo
     agent,
     head,
     log: null,
-    options: {
+    around: surroundingsOf({
       logger: keptLog().logger,
       // Facts as a journal reader gets them.
       onEvent: ({ sessionId: _, agent: __, at: ___, path: ____, ...fact }) => facts.push(plain(fact as Fact)),
-    },
+    }),
     driver: freshDriver(agent, facts, performed),
   }).start();
   const result = await session.result;
@@ -138,7 +139,9 @@ it.each(['backoff', 'deadline'] as const)(
   'D-4: a wait (%s) by a clock that was set back lasts no longer than it was meant to',
   async (kind) => {
     const clock = manualClock();
-    const effects = Object.assign(Object.create(SessionEffects.prototype), { identity: { clock } }) as SessionEffects;
+    const effects = Object.assign(Object.create(SessionEffects.prototype), {
+      identity: { around: { clock } },
+    }) as SessionEffects;
     const since = clock.now() + 3_600_000;
     const wait = { kind: 'wait', key: 'wait', request: { kind, dueAt: since + 50 } } as Effect;
     let isOver = false;

@@ -5,6 +5,7 @@ import { newHead } from '../../src/session/head.ts';
 import type { SubSession } from '../../src/session/sub-agents/sub-session.ts';
 import { subSessionsOf } from '../../src/session/sub-agents/sub-sessions.ts';
 import type { SessionIdentity, SessionParts } from '../../src/session/wiring/identity.ts';
+import { surroundingsOf } from '../../src/session/wiring/surroundings.ts';
 import { manualClock, rehearsalModel } from '../../src/testing/index.ts';
 import type { ToolRun } from '../../src/tools/catalog-tool.ts';
 
@@ -40,8 +41,8 @@ function below(over: { budget?: object; agents?: Record<string, Agent>; options?
   };
   const begun: SessionParts<unknown>[] = [];
   const above = {
-    ...{ agent, head, secrets: ['a secret'], log: null, logger, clock, ...rest },
-    options: { context: 'mine', ...options },
+    ...{ agent, head, secrets: ['a secret'], log: null, ...rest },
+    around: surroundingsOf({ logger, clock, context: 'mine', ...options }),
     lineage: { parentSessionId: null, depth: 1, maxDepth: 9, secrets: [] },
   } as unknown as SessionIdentity;
   const result = {
@@ -74,17 +75,17 @@ describe('B-7: the sessions of sub-agents', () => {
   });
 
   it('begin with their task, the place of their call, and what the session above has', async () => {
-    const { call, told, head } = below();
+    const { call, told, head, clock } = below();
     const parts = await call('leaf');
     expect(parts.head).toMatchObject({
       ...{ sessionId: 's/call-leaf', agent: 'leaf', prompt: 'Sum.', metadata: { team: 'a' } },
       call: { parent: '', callId: 'call-leaf', name: 'leaf', granted: { requests: 4, tokens: null, costUsd: null } },
     });
-    const { signal, ...shared } = parts.options;
-    expect(shared).toStrictEqual({ logger, clock: expect.anything(), context: 'mine' });
+    const { signal, ...shared } = parts.around;
+    expect(shared).toEqual({ logger: expect.anything(), clock, random: Math.random, context: 'mine' });
     expect(signal?.aborted).toBe(false);
     expect(parts.lineage).toEqual({ parentSessionId: 's', depth: 2, maxDepth: 3, secrets: ['a secret'] });
-    expect(Object.keys(parts).toSorted()).toEqual(['agent', 'head', 'lineage', 'log', 'options', 'parent']);
+    expect(Object.keys(parts).toSorted()).toEqual(['agent', 'around', 'head', 'lineage', 'log', 'parent']);
     expect(told[0]).toEqual({
       type: 'subAgent.started',
       callId: 'call-leaf',
@@ -94,11 +95,12 @@ describe('B-7: the sessions of sub-agents', () => {
     expect(head.messages).toHaveLength(1);
   });
 
-  it('share what the session above was given, and nothing that it was not', async () => {
+  it('share what the session above was given, but for what is told of the whole tree', async () => {
     const given = { random: () => 0.5, inspect: () => {}, telemetry: { session: () => ({}) as never } };
+    const told = { onEvent: () => {}, onDelivery: () => {} };
     const driver = () => ({}) as never;
-    const parts = await below({ options: given, rest: { driver } }).call('leaf');
-    expect(parts.options).toMatchObject(given);
+    const parts = await below({ options: { ...given, ...told }, rest: { driver } }).call('leaf');
+    expect(parts.around).toMatchObject({ ...given, onEvent: undefined, onDelivery: undefined });
     expect(parts.driver).toBe(driver);
   });
 

@@ -37,7 +37,8 @@ export class SessionEffects {
   constructor(identity: SessionIdentity, observer: Observer, subAgents: SubAgents | null) {
     this.identity = identity;
     this.observer = observer;
-    const { agent, head, log: written, clock, secrets } = identity;
+    const { agent, head, log: written, around, secrets } = identity;
+    const { clock } = around;
     const { limits, format, definition } = agent;
     const { conversation, keptResults, log } = observer.folds;
     const userCode = { clock, timeoutMs: limits.toolTimeoutMs, onError: log.toolError.bind(log) };
@@ -122,14 +123,15 @@ export class SessionEffects {
 
   /** The decision is delivered from outside (`approve`); here it only times out (T-2). */
   private async approval({ signal, since }: EffectContext): Promise<EffectKinds['approval']['outcome']> {
-    const { agent, clock } = this.identity;
+    const { agent, around } = this.identity;
+    const { clock } = around;
     await waitOut({ clock, timeoutMs: agent.limits.approvalTimeoutMs, signal }, since);
     return { decision: 'timeout', reason: null };
   }
 
   /** Waits until a target is free, or for the deadline (P-3). */
   private async wait({ dueAt, kind }: EffectKinds['wait']['request'], { signal, since }: EffectContext) {
-    const { clock } = this.identity;
+    const { clock } = this.identity.around;
     // If the clock was set back, the wait would last longer than it was meant to.
     const isSetBack = clock.now() < since;
     const leftMs = dueAt - (isSetBack ? since : clock.now());
@@ -139,7 +141,8 @@ export class SessionEffects {
 
   private get planning() {
     const { identity, observer, catalog, checks, meter } = this;
-    const { agent, head, clock, secrets, contextFor } = identity;
+    const { agent, head, around, secrets, contextFor } = identity;
+    const { clock } = around;
     const session = { agent, prompt: head.prompt, window: head.input.window, contextFor, clock, secrets };
     return { ...session, conversation: observer.folds.conversation, observer, catalog, checks, meter };
   }

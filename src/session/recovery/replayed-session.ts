@@ -7,6 +7,7 @@ import { ScopeLog } from '../../journal/scope-log.ts';
 import { TreeLog } from '../../journal/tree-log.ts';
 import type { ResumeOptions } from '../options.ts';
 import { type RootSession, RunningSession } from '../running-session.ts';
+import { surroundingsOf } from '../wiring/surroundings.ts';
 
 type Played = Player & { readonly session: RootSession };
 
@@ -24,12 +25,12 @@ export async function replayed<Report>(
 ): Promise<{ session: RunningSession<Report>; tree: TreeLog; conclude: () => void }> {
   const tree = new TreeLog(options.journal, head, owner, entries);
   const { promise: played, resolve: conclude } = Promise.withResolvers<void>();
-  const { journal: _, sessionId: __, ...own } = options;
+  const around = surroundingsOf(options);
   let root: RunningSession<Report> | null = null;
   const replay = new Replay<Played>((begun, above, beforeFact) => {
     const log = new ScopeLog(tree, begun);
     if (above === null) {
-      root = new RunningSession({ agent, options: own, head: begun, log, beforeFact, played });
+      root = new RunningSession({ agent, around, head: begun, log, beforeFact, played });
       return playerOf(root);
     }
     const { subSessions, sessionId } = above.session;

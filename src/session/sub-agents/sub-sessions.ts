@@ -4,8 +4,9 @@ import type { SessionHead } from '../../journal/journal.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';
 import type { Observer } from '../../observe/observer.ts';
 import { checkAgent, newHead } from '../head.ts';
-import type { SessionBudget, SessionOptions } from '../options.ts';
+import type { SessionBudget } from '../options.ts';
 import type { SessionIdentity, SessionParts } from '../wiring/identity.ts';
+import { surroundingsBelow } from '../wiring/surroundings.ts';
 import { Grants } from './grants.ts';
 import type { Lineage } from './lineage.ts';
 import { SubAgents } from './sub-agents.ts';
@@ -32,7 +33,7 @@ export function subSessionsOf(
   observer: Observer,
   begin: (parts: SessionParts<unknown>) => SubSession,
 ): SubSessions | null {
-  const { agent, lineage, secrets, driver, head, log, clock } = above;
+  const { agent, lineage, secrets, driver, head, log, around } = above;
   const { agents } = agent;
   if (Object.keys(agents).length === 0) return null;
   const { budget } = head.input;
@@ -40,7 +41,7 @@ export function subSessionsOf(
   const below: Lineage = { parentSessionId: head.sessionId, depth: lineage.depth + 1, maxDepth, secrets };
   const partsOf = (child: Agent, own: SessionHead, task: Pick<Child, 'name' | 'abort'>): SessionParts<unknown> => ({
     agent: child,
-    options: optionsOf(above, task.abort.signal),
+    around: surroundingsBelow(around, task.abort.signal),
     lineage: below,
     head: own,
     log: null,
@@ -62,11 +63,11 @@ export function subSessionsOf(
       const childSessionId = `${head.sessionId}/${callId}`;
       observer.sight({ type: 'subAgent.started', callId, name, childSessionId });
       const call = { parent: log?.scope ?? '', callId, name, granted: grant };
-      const granted = budgetFor(child, grant, clock.now());
+      const granted = budgetFor(child, grant, around.clock.now());
       const own = newHead(
         child,
         childSessionId,
-        { prompt, budget: granted, clock, metadata: head.metadata },
+        { prompt, budget: granted, clock: around.clock, metadata: head.metadata },
         call,
       ).head;
       return begin({ ...partsOf(child, own, { name, abort }), log: log?.child(own) ?? null });
@@ -91,20 +92,6 @@ export function subSessionsOf(
       subAgents.restore({ name, callId, grant, session, abort });
       return session;
     },
-  };
-}
-
-/** Returns the options of a sub-agent's session: its parent's, without those that belong to the whole tree. */
-function optionsOf({ logger, clock, options }: SessionIdentity, signal: AbortSignal): SessionOptions {
-  const { random, inspect, telemetry, context } = options;
-  return {
-    signal,
-    logger,
-    clock,
-    context,
-    ...(random !== undefined && { random }),
-    ...(inspect !== undefined && { inspect }),
-    ...(telemetry !== undefined && { telemetry }),
   };
 }
 

@@ -28,7 +28,7 @@ export type Driving = {
 
 /** The last step of wiring a session: its machine, with the driver that performs its effects. */
 export function drive(
-  { options, head, log, clock, secrets, driver = memoryDriver }: SessionIdentity,
+  { around, head, log, secrets, driver = memoryDriver }: SessionIdentity,
   { observer, telemetry, times }: ObservedSession,
   effects: SessionEffects,
   subAgents: SubAgents | null,
@@ -41,12 +41,12 @@ export function drive(
     actor: sessionActor(head.input),
     perform: telemetry?.performing(perform) ?? perform,
     driver: journaled === null ? driver : (...attached) => journaled.attach(...attached),
-    clock,
-    random: options.random ?? Math.random,
-    signal: options.signal,
+    clock: around.clock,
+    random: around.random,
+    signal: around.signal,
     abortCommand: (reason) => abortion(reason, secrets),
-    inspect: options.inspect,
-    owner: new SessionOwner({ observer, secrets, times, onDelivery: options.onDelivery, subAgents }),
+    inspect: around.inspect,
+    owner: new SessionOwner({ observer, secrets, times, onDelivery: around.onDelivery, subAgents }),
   });
   return { machine, journaled, resumed };
 }

@@ -1,19 +1,17 @@
 import { contextOf } from '../../agent/context.ts';
 import type { Agent } from '../../agent/definition.ts';
 import { noteSecrets, secretsOf } from '../../agent/secrets.ts';
-import { type Clock, systemClock } from '../../host/clock.ts';
 import type { MakeDriver } from '../../host/driver.ts';
 import type { SessionHead } from '../../journal/journal.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';
-import { type Logger, loggerOf } from '../../observe/log/logger.ts';
 import type { Parent } from '../../observe/publisher.ts';
-import type { SessionOptions } from '../options.ts';
 import { type Lineage, root } from '../sub-agents/lineage.ts';
+import type { Surroundings } from './surroundings.ts';
 
 /** What a session is made of. */
 export type SessionParts<Report> = {
   agent: Agent<Report>;
-  options: SessionOptions;
+  around: Surroundings;
   /** What the session begins with, or began with before a crash. */
   head: SessionHead;
   /** Where the session is written down; null for a session in memory. */
@@ -31,11 +29,9 @@ export type SessionParts<Report> = {
 /** Who a session is: what its observer, its effects and its driver read, and none of them changes. */
 export type SessionIdentity<Report = unknown> = Pick<
   SessionParts<Report>,
-  'agent' | 'options' | 'head' | 'log' | 'driver'
+  'agent' | 'around' | 'head' | 'log' | 'driver'
 > & {
   lineage: Lineage;
-  clock: Clock;
-  logger: Logger;
   /** The credentials of its agent, and those of the sessions above (S-5). */
   secrets: readonly string[];
   /** The context for an agent of the session, by its name in `handoffs`; null for the agent that began. */
@@ -45,7 +41,7 @@ export type SessionIdentity<Report = unknown> = Pick<
 /** Returns the identity of a session. Throws `invalid_options` for a context that does not fit. */
 export function identityOf<Report>({
   agent,
-  options,
+  around,
   head,
   log,
   driver,
@@ -55,15 +51,13 @@ export function identityOf<Report>({
   noteSecrets(secrets);
   return {
     agent,
-    options,
+    around,
     head,
     log,
     lineage,
     ...(driver !== undefined && { driver }),
-    clock: options.clock ?? systemClock,
-    logger: loggerOf(options.logger),
     secrets,
-    contextFor: contextsOf(agent, options.context),
+    contextFor: contextsOf(agent, around.context),
   };
 }
 

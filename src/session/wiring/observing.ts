@@ -15,13 +15,14 @@ export function observe(
   identity: SessionIdentity,
   { parent, beforeFact }: Pick<SessionParts<unknown>, 'parent' | 'beforeFact'>,
 ): ObservedSession {
-  const { agent, options, head, log, lineage, clock, logger, secrets, contextFor } = identity;
+  const { agent, around, head, log, lineage, secrets, contextFor } = identity;
+  const { clock, logger, onEvent = null } = around;
   const times = { deliveredAt: head.input.at, now: () => clock.now() };
   const telemetry =
-    options.telemetry === undefined
+    around.telemetry === undefined
       ? null
       : new GuardedTelemetry(
-          options.telemetry,
+          around.telemetry,
           telemetrySession(identity, () => observer),
         );
   const observer: Observer = new Observer({
@@ -32,7 +33,7 @@ export function observe(
     secrets,
     messages: [...head.messages],
     logger,
-    onEvent: options.onEvent ?? null,
+    onEvent,
     telemetry,
     context: contextFor(null),
     slices: agent.definition.slices ?? {},

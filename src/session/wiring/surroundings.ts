@@ -1,0 +1,22 @@
+import { type Clock, systemClock } from '../../host/clock.ts';
+import { type Logger, loggerOf } from '../../observe/log/logger.ts';
+import type { SessionOptions } from '../options.ts';
+
+type Given = 'context' | 'signal' | 'telemetry' | 'inspect' | 'onEvent' | 'onDelivery';
+
+/** What a session has round it while it runs, of the process that runs it. None of it is written down. */
+export type Surroundings = { clock: Clock; random: () => number; logger: Logger } & {
+  [Name in Given]: SessionOptions[Name];
+};
+
+/** Returns a session's surroundings, as its caller gave them, with the defaults in place. */
+export function surroundingsOf(given: Pick<SessionOptions, Given | 'clock' | 'random' | 'logger'>): Surroundings {
+  const { context, signal, telemetry, inspect, onEvent, onDelivery } = given;
+  const { clock = systemClock, random = Math.random, logger } = given;
+  return { clock, random, logger: loggerOf(logger), context, signal, telemetry, inspect, onEvent, onDelivery };
+}
+
+/** Returns those of a sub-agent's session, whose events reach the listener through the session above it. */
+export function surroundingsBelow(above: Surroundings, signal: AbortSignal): Surroundings {
+  return { ...above, signal, onEvent: undefined, onDelivery: undefined };
+}
