@@ -100,7 +100,7 @@ export function requestedAgent(
 }
 
 /** Returns what a session begins with. Bad input ends the invocation. */
-export function begunWith(agent: Agent, sessionId: string, request: RestateRequest) {
+export function begunWith(agent: Agent, sessionId: string, request: RestateRequest, mostBytes: number) {
   // The id of a sub-agent's session is that of the session above with its call's.
   if (request.path === undefined) refused(() => check(sessionIdShape, sessionId, 'sessionId', 'invalid_options'));
   // The check of a context may change it, but a step may run again.
@@ -114,7 +114,7 @@ export function begunWith(agent: Agent, sessionId: string, request: RestateReque
     ...(metadata !== undefined && { metadata }),
   };
   const begun = refused(() => newHead(agent, sessionId, options));
-  const why = tooLarge(begun);
+  const why = tooLarge(begun, mostBytes);
   if (why !== null) throw new TerminalError(`The input ${why}.`, { errorCode: 413 });
   return begun;
 }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { type Agent, isAgent } from '../agent/definition.ts';
 import { check } from '../input/check.ts';
 import { PawlError } from '../input/errors.ts';
-import { aFunction } from '../input/shapes.ts';
+import { aFunction, count } from '../input/shapes.ts';
 import type { SessionMessage } from '../journal/journal.ts';
 import type { EventListener } from '../observe/events.ts';
 import { type LoggerOption, loggerOf } from '../observe/log/logger.ts';
@@ -19,7 +19,7 @@ import { surroundingsOf } from '../session/wiring/surroundings.ts';
 import { unanswered } from '../tools/client-tool.ts';
 import { AwaitedSteps } from './awaited-steps.ts';
 import { LineBuffer } from './line-buffer.ts';
-import { tooLarge } from './payload.ts';
+import { mostStoredBytes, tooLarge } from './payload.ts';
 import { begunWith, checkMessage, type RestateRequest, requestedAgent } from './request.ts';
 import { childrenOf } from './restate-children.ts';
 import { isProcessing, messageName, RestateDriver } from './restate-driver.ts';
@@ -40,6 +40,11 @@ export type RestateAgentsOptions = {
    * continues a session, `seq` does not count what effects told before, such as deltas.
    */
   onEvent?: EventListener;
+  /**
+   * The most bytes that the server stores as one value: less than its limit for messages, which a server may be given. A
+   * larger input is refused, and a larger result of an effect is a defect. Default: 30 MiB.
+   */
+  maxValueBytes?: number;
 };
 
 const agentSchema = z.custom<Agent>(isAgent, { error: 'an agent made by defineAgent' });
@@ -53,6 +58,7 @@ const optionsSchema = z.strictObject({
     .default('pawl'),
   logger: commonOptions.logger,
   onEvent: aFunction.optional(),
+  maxValueBytes: count.default(mostStoredBytes),
 } satisfies Record<keyof RestateAgentsOptions, z.ZodType>);
 
 /**
@@ -61,7 +67,7 @@ const optionsSchema = z.strictObject({
  * aborts its session. Throws `PawlError` (`invalid_options`).
  */
 export function restateAgents(options: RestateAgentsOptions) {
-  const { agents, name } = check(optionsSchema, options, 'options', 'invalid_options');
+  const { agents, name, maxValueBytes } = check(optionsSchema, options, 'options', 'invalid_options');
   const { logger, onEvent = () => undefined } = options;
   const named = new Map(agents.map((agent) => [agent.name, agent]));
   if (named.size < agents.length) {
@@ -72,7 +78,9 @@ export function restateAgents(options: RestateAgentsOptions) {
     const { agent, lineage } = requestedAgent(named, request);
     const early: TimedMessage[] = [];
     const steps = new AwaitedSteps(context, (at, reason) => early.push(cancellation(at, reason)));
-    const { head, repairs } = await steps.completed(context.run('begin', () => begunWith(agent, context.key, request)));
+    const { head, repairs } = await steps.completed(
+      context.run('begin', () => begunWith(agent, context.key, request, maxValueBytes)),
+    );
     const lines = new LineBuffer(loggerOf(logger), (error) => session.life.observer.userCodeFailed('logger', error));
     const { attemptCompletedSignal } = context.request();
     const owner: RestateOwner = {
@@ -107,6 +115,7 @@ export function restateAgents(options: RestateAgentsOptions) {
       },
       caughtUp: () => tellWhatWaits(session, session.life.observer.position, { handedOut: true }),
       takeLines: () => lines.takeLines(),
+      maxValueBytes,
       get children() {
         return children;
       },
@@ -137,7 +146,7 @@ export function restateAgents(options: RestateAgentsOptions) {
     const result = await session.result;
     // A defect is logged after the last delivery.
     await driver.writeLines();
-    return limited(result, lineage.depth > root.depth);
+    return limited(result, lineage.depth > root.depth, maxValueBytes);
   };
   const message = async (context: WorkflowSharedContext, given: SessionMessage): Promise<void> => {
     const checked = checkMessage(given);
@@ -159,11 +168,11 @@ export function restateAgents(options: RestateAgentsOptions) {
 const promiseTaken = 409;
 
 /** What the engine stores of a result. A session needs no more of its sub-agent than its end, its report and its counters. */
-function limited(result: SessionResult, isOfSubAgent: boolean): SessionResult {
-  const why = tooLarge(result);
+function limited(result: SessionResult, isOfSubAgent: boolean, mostBytes: number): SessionResult {
+  const why = tooLarge(result, mostBytes);
   if (why === null) return result;
   const short = { ...result, conversation: [], turns: [] };
-  if (isOfSubAgent && tooLarge(short) === null) return short;
+  if (isOfSubAgent && tooLarge(short, mostBytes) === null) return short;
   const message = `The session ${result.sessionId} ${result.status}, but its result ${why}.`;
   throw new TerminalError(message, { errorCode: 413 });
 }

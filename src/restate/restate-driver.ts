@@ -146,7 +146,7 @@ export class RestateDriver implements Driver {
       const interrupted = isOurs ? null : this.owner.interrupted(effect);
       if (interrupted !== null) return core.outcomeOf(key, interrupted);
       try {
-        return storable(core.outcomeOf(key, await core.perform(effect, running)));
+        return storable(core.outcomeOf(key, await core.perform(effect, running)), this.owner.maxValueBytes);
       } catch (error) {
         return core.defectOf(key, error);
       }

@@ -29,6 +29,8 @@ export type RestateOwner = {
   caughtUp(): void;
   /** Takes the log lines of the last step and returns a function that writes them; null if it logged nothing. */
   takeLines(): (() => void) | null;
+  /** The most bytes that the engine stores as one value. */
+  maxValueBytes: number;
   children: RestateChildren;
 };
 

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Agent } from '../../src/agent/definition.ts';
 import { defineAgent } from '../../src/index.ts';
-import { storable } from '../../src/restate/payload.ts';
+import { mostStoredBytes as most, storable } from '../../src/restate/payload.ts';
 import type { RestateRequest } from '../../src/restate/request.ts';
 import * as room from '../../src/restate/request.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
@@ -84,7 +84,7 @@ it('a defect of the check itself is no refusal: the engine tries again until it 
 
 describe('what a session begins with (D-3)', () => {
   const begun = (name: string, request: object) =>
-    room.begunWith(agents.get(name) as Agent, 's1', request as RestateRequest);
+    room.begunWith(agents.get(name) as Agent, 's1', request as RestateRequest, most);
 
   it('has what the request gives', () => {
     const head = begun('root', { prompt: 'Go.', budget: { requests: 3 }, metadata: { user: 'Ada' } });
@@ -110,7 +110,7 @@ describe('what a session begins with (D-3)', () => {
       throw new TypeError('no connection');
     });
     const agent = agentNamed('broken', { contextSchema });
-    expect(errorOf(() => room.begunWith(agent, 's1', { agent: 'broken', prompt: 'Go.' }))).toMatchObject(
+    expect(errorOf(() => room.begunWith(agent, 's1', { agent: 'broken', prompt: 'Go.' }, most))).toMatchObject(
       refusal(400, 'it must check at once'),
     );
   });
@@ -123,23 +123,23 @@ describe('what a session begins with (D-3)', () => {
     const large = 'x'.repeat(30 * 2 ** 20);
     const given = (content: string) => ({ messages: [{ role: 'user', content }] });
     expect(errorOf(() => begun('root', given(large)))).toMatchObject(
-      refusal(413, 'The input has 30.0 MiB; Restate stores at most 30 MiB.'),
+      refusal(413, 'bytes; Restate stores at most 31,457,280 (`maxValueBytes`).'),
     );
     expect(begun('root', given(large.slice(0, -10_000))).head.agent).toBe('root');
     const bytes = Buffer.byteLength(JSON.stringify(begun('root', given('x'))));
-    const most = 'x'.repeat(30 * 2 ** 20 - bytes + 1);
-    expect(begun('root', given(most)).head.agent).toBe('root');
-    expect(errorOf(() => begun('root', given(`${most}x`)))).toMatchObject(refusal(413, 'stores at most 30 MiB'));
+    const longest = 'x'.repeat(30 * 2 ** 20 - bytes + 1);
+    expect(begun('root', given(longest)).head.agent).toBe('root');
+    expect(errorOf(() => begun('root', given(`${longest}x`)))).toMatchObject(refusal(413, 'has 31,457,281 bytes'));
   });
 });
 
 it('the result of an effect that is more than Restate stores is a defect, since it would be retried forever (D-3)', () => {
   const ended = (size: number) => ({ key: 'k', at: 1, chance: 0.5, outcome: 'x'.repeat(size) });
-  const most = ended(30 * 2 ** 20 - JSON.stringify(ended(0)).length);
-  expect(storable(most)).toBe(most);
-  expect(storable(ended(most.outcome.length + 1))).toEqual({
+  const largest = ended(30 * 2 ** 20 - JSON.stringify(ended(0)).length);
+  expect(storable(largest, most)).toBe(largest);
+  expect(storable(ended(largest.outcome.length + 1), most)).toEqual({
     ...{ key: 'k', at: 1 },
-    defect: 'the result has 30.0 MiB; Restate stores at most 30 MiB',
+    defect: 'the result has 31,457,281 bytes; Restate stores at most 31,457,280 (`maxValueBytes`)',
   });
 });
 
@@ -161,14 +161,16 @@ describe('the id of a session (D-3)', () => {
   it('has at most 500 characters; that of a sub-agent is as long as it gets', () => {
     const [agent, id] = [agents.get('root') as Agent, 'i'.repeat(501)];
     const request = { agent: 'root', prompt: 'Go.' };
-    expect(errorOf(() => room.begunWith(agent, id, request))).toMatchObject(refusal(400, 'at most 500 characters'));
+    expect(errorOf(() => room.begunWith(agent, id, request, most))).toMatchObject(
+      refusal(400, 'at most 500 characters'),
+    );
     const path = [{ tool: 'branch', sessionId: 's' }];
-    expect(room.begunWith(agent, id, { ...request, path }).head.sessionId).toBe(id);
+    expect(room.begunWith(agent, id, { ...request, path }, most).head.sessionId).toBe(id);
   });
 
   it.each([' ', 'a\0b', '\ud800'])('%j is refused', (id) => {
     const agent = agents.get('root') as Agent;
-    expect(errorOf(() => room.begunWith(agent, id, { agent: 'root', prompt: 'Go.' }))).toMatchObject(
+    expect(errorOf(() => room.begunWith(agent, id, { agent: 'root', prompt: 'Go.' }, most))).toMatchObject(
       refusal(400, '`sessionId` must be a '),
     );
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { emptyCounters } from '../../machines/index.ts';
-import { defineAgent, type SessionEvent, type SessionResult } from '../../src/index.ts';
+import { defineAgent, type SessionEvent, type SessionResult, slice } from '../../src/index.ts';
 import { restateAgents } from '../../src/restate/restate-agents.ts';
 import { assertInvariants, type RehearsedReply, rehearsalModel } from '../../src/testing/index.ts';
 import { RestateEngine } from '../support/restate-engine.ts';
@@ -10,15 +10,11 @@ vi.mock('@restatedev/restate-sdk', async (original) => {
   const { EnginePromise } = await import('../support/restate-attempt.ts');
   return { ...(await original<object>()), RestatePromise: EnginePromise, workflow: (definition: object) => definition };
 });
-/** Every kilobyte of a result counts as a mebibyte. */
-vi.mock('../../src/restate/payload.ts', async (original) => {
-  const kibibytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value)) / 2 ** 10;
-  const tooLarge = (value: unknown) => {
-    const size = kibibytesOf(value);
-    return size > 30 ? `has ${size.toFixed(1)} MiB; Restate stores at most 30 MiB` : null;
-  };
-  return { ...(await original<object>()), tooLarge };
-});
+/** So that a test needs no large values. */
+const maxValueBytes = 30 * 2 ** 10;
+
+/** Slices that make a result larger than the engine stores, whatever else it holds. */
+const kept = (text: string) => ({ kept: slice(text, (state) => state) });
 
 /** A text of so many characters that does not repeat itself. */
 const words = (length: number) =>
@@ -28,7 +24,7 @@ const words = (length: number) =>
 
 const call = { name: 'helper', input: { prompt: 'Help.', reason: 'Long.' } };
 
-async function ran(saying: string, reporting: string, budget: object = {}) {
+async function ran(saying: string, keeping: string, budget: object = {}) {
   let requests = 0;
   const told: SessionEvent[] = [];
   const onEvent = (event: SessionEvent) => void told.push(event);
@@ -38,10 +34,11 @@ async function ran(saying: string, reporting: string, budget: object = {}) {
       rehearsalModel(({ prompt }) => {
         requests += 1;
         // The second request has a notice.
-        return prompt.length > 1 ? report(reporting) : { text: saying };
+        return prompt.length > 1 ? report('Helped.') : { text: saying };
       }),
     ],
     limits: { maxTurns: 2, maxRetries: 2 },
+    slices: kept(keeping),
   });
   const models = [
     rehearsalModel(() => {
@@ -51,7 +48,9 @@ async function ran(saying: string, reporting: string, budget: object = {}) {
   ];
   const limits = { maxTurns: 6, maxRetries: 16, maxTreeRequests: 10 };
   const agent = defineAgent({ name: 'boss', models, agents: { helper }, limits });
-  const { handlers } = restateAgents({ agents: [agent], logger: false, onEvent }) as never as { handlers: never };
+  const { handlers } = restateAgents({ agents: [agent], logger: false, onEvent, maxValueBytes }) as never as {
+    handlers: never;
+  };
   const engine = new RestateEngine(handlers);
   const result = (await engine.returned('run', 's', {
     agent: 'boss',
@@ -70,7 +69,7 @@ async function ran(saying: string, reporting: string, budget: object = {}) {
 
 describe('B-7: the result of a sub-agent that is too large for the engine', () => {
   it('comes without its conversation, and what it spent is counted', async () => {
-    const { result, requests, slugs, stored } = await ran(words(40_000), 'Helped.');
+    const { result, requests, slugs, stored } = await ran(words(25_000), words(8_000));
     expect(stored('call-1-0')).toMatchObject({ report: { content: 'Helped.' }, conversation: [], turns: [] });
     expect(result.counters.tree.requests).toBe(requests);
     expect(result.counters.tree.sessions).toBeGreaterThan(2);
@@ -78,7 +77,7 @@ describe('B-7: the result of a sub-agent that is too large for the engine', () =
     expect(requests).toBeLessThanOrEqual(10);
   });
 
-  it('is lost with all of its grant if its report alone is, so the bound of the tree holds', async () => {
+  it('is lost with all of its grant if what is left of it is, so the bound of the tree holds', async () => {
     const { requests, slugs } = await ran('x', words(40_000));
     expect(slugs[0]).toBe('tool_exec_failed');
     expect(requests).toBeGreaterThan(6);
@@ -86,19 +85,21 @@ describe('B-7: the result of a sub-agent that is too large for the engine', () =
   });
 
   it.each([
-    ['report', words(40_000), 'Read.'],
-    ['conversation', 'Done.', words(20_000)],
-  ])('ends the invocation of the session at the root if its %s is, and says how it ended', async (_, said, read) => {
+    ['slice', words(40_000), 'Read.'],
+    ['conversation', '', words(20_000)],
+  ])('ends the invocation of the session at the root if its %s is, and says how it ended', async (_, keeping, read) => {
     const model = rehearsalModel(({ prompt }) =>
-      prompt.some(({ role }) => role === 'tool') ? report(said) : { text: read, calls: [{ name: 'look' }] },
+      prompt.some(({ role }) => role === 'tool') ? report() : { text: read, calls: [{ name: 'look' }] },
     );
-    const agent = defineAgent({ name: 'boss', models: [model], tools: { look: () => 'seen' } });
-    const { handlers } = restateAgents({ agents: [agent], logger: false }) as never as { handlers: never };
+    const agent = defineAgent({ name: 'boss', models: [model], tools: { look: () => 'seen' }, slices: kept(keeping) });
+    const { handlers } = restateAgents({ agents: [agent], logger: false, maxValueBytes }) as never as {
+      handlers: never;
+    };
     const ended = new RestateEngine(handlers).returned('run', 's', { agent: 'boss', prompt: 'Go.' });
     await expect(ended).rejects.toMatchObject({
       code: 413,
       message: expect.stringMatching(
-        /^The session s succeeded, but its result has \d+\.\d MiB; Restate stores at most 30 MiB\.$/,
+        /^The session s succeeded, but its result has \d+,\d+ bytes; Restate stores at most 30,720 \(`maxValueBytes`\)\.$/,
       ),
     });
   });
@@ -115,7 +116,7 @@ describe('B-7: the result of a sub-agent that is too large for the engine', () =
     expect(result.turns[0]?.attempts[0]?.calls[0]?.output).toEqual({
       type: 'error-text',
       value: expect.stringMatching(
-        /^helper gave no result: The session s\/.* succeeded, but its result has \d+\.\d MiB/,
+        /^helper gave no result: The session s\/.* succeeded, but its result has \d+,\d+ bytes/,
       ),
     });
   });
@@ -129,7 +130,7 @@ describe('B-7: the result of a sub-agent that is too large for the engine', () =
       });
     const help = (name: string) => ({ ...call, name });
     const limits = { maxTurns: 4, maxRetries: 2 };
-    const leaf = defineAgent({ name: 'leaf', models: [counted(() => report(words(40_000)))], limits });
+    const leaf = defineAgent({ name: 'leaf', models: [counted(() => report())], limits, slices: kept(words(40_000)) });
     const mid = defineAgent({
       name: 'mid',
       models: [
@@ -146,7 +147,9 @@ describe('B-7: the result of a sub-agent that is too large for the engine', () =
       agents: { mid },
       limits: { maxTurns: 30, maxRetries: 2, maxTreeRequests: 20 },
     });
-    const { handlers } = restateAgents({ agents: [agent], logger: false }) as never as { handlers: never };
+    const { handlers } = restateAgents({ agents: [agent], logger: false, maxValueBytes }) as never as {
+      handlers: never;
+    };
     const begun = { agent: 'boss', prompt: 'Go.' };
     const result = (await new RestateEngine(handlers).returned('run', 's', begun)) as SessionResult;
     assertInvariants(result);

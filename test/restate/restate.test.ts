@@ -61,7 +61,7 @@ describe.skipIf(restateBinary === null)('D-1, D-3, D-4: sessions on Restate', ()
     ['bad-3/run', { agent: 'lent', prompt: 'Go.', promt: 1 }, 400, 'promt'],
     ['bad-4/run', { agent: 'lent', prompt: 'Go.', budget: { requests: 0 } }, 400, 'budget.requests'],
     ['bad-5/message', { type: 'session.steer' }, 400, 'message.text'],
-    ['bad-6/run', { agent: 'lent', prompt: 'x'.repeat(31 * 2 ** 20) }, 413, 'Restate stores at most 30 MiB'],
+    ['bad-6/run', { agent: 'lent', prompt: 'x'.repeat(31 * 2 ** 20) }, 413, 'Restate stores at most 31,457,280'],
   ])('bad input ends %s with an error', async (path, body, status, why) => {
     const refused = await service.ask(path, body);
     expect([refused.status, await refused.text()]).toEqual([status, expect.stringContaining(why)]);
