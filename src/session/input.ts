@@ -26,18 +26,21 @@ export const sessionIdShape = nonBlank.refine((id) => id.isWellFormed() && !id.i
   error: 'a well-formed text of at most 500 characters that is not blank and has no NUL',
 });
 
-const optionsSchema = z.strictObject({
-  prompt: z.unknown().optional(),
-  messages: z.unknown().optional(),
-  ...overridesShape,
-  budget: z.unknown().optional(),
-  context: z.unknown().optional(),
-  metadata: metadataShape.optional(),
-  sessionId: sessionIdShape.optional(),
-  onDelivery: aFunction.optional(),
-  journal: aJournal.optional(),
-  ...commonOptions,
-} satisfies Record<keyof SessionOptions, z.ZodType>);
+const optionsSchema = z.strictObject(
+  {
+    prompt: z.unknown().optional(),
+    messages: z.unknown().optional(),
+    ...overridesShape,
+    budget: z.unknown().optional(),
+    context: z.unknown().optional(),
+    metadata: metadataShape.optional(),
+    sessionId: sessionIdShape.optional(),
+    onDelivery: aFunction.optional(),
+    journal: aJournal.optional(),
+    ...commonOptions,
+  } satisfies Record<keyof SessionOptions, z.ZodType>,
+  { error: ({ code }) => (code === 'invalid_type' ? 'an object with `prompt` or `messages`' : undefined) },
+);
 
 const resumeSchema = lazily(() =>
   z.strictObject({
@@ -54,18 +57,19 @@ function checkIsAgent(agent: unknown): void {
   throw new PawlError('invalid_options', expected('agent', agent, 'an agent made by defineAgent'));
 }
 
-export function checkResumeOptions(agent: unknown, options: unknown): void {
+/** Returns the options as they are now, for a session to be resumed. Throws as `checkedOptions` does. */
+export function checkedResumeOptions(agent: unknown, options: unknown): ResumeOptions {
   checkIsAgent(agent);
-  check(resumeSchema(), options, 'options', 'invalid_options');
+  return check<unknown>(resumeSchema(), options, 'options', 'invalid_options') as ResumeOptions;
 }
 
-/** Throws for anything but an agent and for unknown options, so that no option is silently ignored. */
-export function checkOptions(agent: unknown, options: unknown): void {
+/**
+ * Returns the options as they are now: what was checked is what runs, whatever becomes of the caller's object. Throws for
+ * anything but an agent and for unknown options, so that no option is silently ignored.
+ */
+export function checkedOptions(agent: unknown, options: unknown): SessionOptions {
   checkIsAgent(agent);
-  if (typeof options !== 'object' || options === null) {
-    throw new PawlError('invalid_options', expected('options', options, 'an object with `prompt` or `messages`'));
-  }
-  check(optionsSchema, options, '', 'invalid_options', 'options');
+  return check<unknown>(optionsSchema, options, '', 'invalid_options', 'options') as SessionOptions;
 }
 
 /** Returns the conversation that a session starts with, repaired where needed (C-6). */

@@ -6,7 +6,7 @@ import { TreeLog } from '../journal/tree-log.ts';
 import { randomId } from '../platform/random-id.ts';
 import { overridesIn } from '../vocabulary/overrides.ts';
 import { newHead } from './head.ts';
-import { checkOptions } from './input.ts';
+import { checkedOptions } from './input.ts';
 import type { SessionOptions, WithContext } from './options.ts';
 import { connect } from './recovery/messages.ts';
 import { RunningSession } from './running-session.ts';
@@ -24,12 +24,12 @@ export function startSession<Report, Context>(
   given: Agent<Report, Context>,
   options: SessionOptions & WithContext<Context>,
 ): Session<Report> {
-  checkOptions(given, options);
-  const agent = narrowed(given, overridesIn(options));
-  checkContext(agent, options.context);
-  const around = surroundingsOf(options);
-  const { journal, sessionId = randomId() } = options;
-  const { head, repairs } = newHead(agent, sessionId, { ...options, clock: around.clock });
+  const own = checkedOptions(given, options);
+  const agent = narrowed(given, overridesIn(own));
+  checkContext(agent, own.context);
+  const around = surroundingsOf(own);
+  const { journal, sessionId = randomId() } = own;
+  const { head, repairs } = newHead(agent, sessionId, { ...own, clock: around.clock });
   const tree = journal === undefined ? null : new TreeLog(journal, head);
   const session = new RunningSession({ agent, around, head, log: tree === null ? null : ScopeLog.of(tree, head) });
   if (tree !== null) {

@@ -14,7 +14,7 @@ describe('invalid options', () => {
   it.each<[unknown, string]>([
     [{ prompt: 'x', maxTurns: 1 }, 'Unknown option `maxTurns`.'],
     [undefined, '`options` is required: an object with `prompt` or `messages`.'],
-    [['Go.'], '`options` must be an object; got ["Go."]'],
+    [['Go.'], '`options` must be an object with `prompt` or `messages`; got ["Go."]'],
     [{ messages: 'abc' }, '`messages` must be an array of messages; got "abc".'],
     [
       {

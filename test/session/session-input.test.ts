@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { requestBound, userMessage } from '../../machines/index.ts';
 import { type AgentDefinition, defineAgent, type SessionOptions } from '../../src/index.ts';
-import { checkOptions, checkResumeOptions, sessionInput, startingConversation } from '../../src/session/input.ts';
+import { checkedOptions, checkedResumeOptions, sessionInput, startingConversation } from '../../src/session/input.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 
 const models = ['one', 'two'].map((modelId) => rehearsalModel([], { modelId }));
@@ -35,20 +35,36 @@ describe('B-1: the options of a session', () => {
     [{ metadata: { user: null } }, '`metadata.user` must be a string, a number or a boolean'],
     [{ journal: {} }, '`journal` must be'],
   ])('%j is refused by its field', (options, message) => {
-    expect(() => checkOptions(agentOf(), options)).toThrow(expect.objectContaining({ code: 'invalid_options' }));
-    expect(() => checkOptions(agentOf(), options)).toThrow(message);
+    expect(() => checkedOptions(agentOf(), options)).toThrow(expect.objectContaining({ code: 'invalid_options' }));
+    expect(() => checkedOptions(agentOf(), options)).toThrow(message);
+  });
+
+  it('what was checked is what runs: each option is read once', () => {
+    let reads = 0;
+    const options = {
+      get prompt() {
+        reads += 1;
+        return `Read ${reads} times.`;
+      },
+    };
+    const checked = checkedOptions(agentOf(), options);
+    expect([checked.prompt, checked.prompt, reads]).toEqual(['Read 1 times.', 'Read 1 times.', 1]);
+    expect(() => checkedOptions(agentOf(), null)).toThrow(
+      '`options` must be an object with `prompt` or `messages`; got null.',
+    );
+    expect(() => checkedOptions(agentOf(), [])).toThrow('`options` must be an object with `prompt` or `messages`');
   });
 
   it('what is no agent is refused, also to resume, which has options of its own', () => {
-    for (const check of [checkOptions, checkResumeOptions])
+    for (const check of [checkedOptions, checkedResumeOptions])
       expect(() => check({ name: 'a' }, {})).toThrow('`agent` must be an agent made by defineAgent; got');
-    expect(() => checkResumeOptions(agentOf(), { journal: store, sessionId: 's', prompt: 'Go.' })).toThrow(
+    expect(() => checkedResumeOptions(agentOf(), { journal: store, sessionId: 's', prompt: 'Go.' })).toThrow(
       'Unknown option `options.prompt`.',
     );
-    expect(() => checkResumeOptions(agentOf(), { sessionId: 's' })).toThrow('`options.journal`');
-    expect(() => checkResumeOptions(agentOf(), { journal: store })).toThrow('`options.sessionId`');
-    expect(() => checkResumeOptions(agentOf(), { journal: store, sessionId: 's', context: 5 })).not.toThrow();
-    expect(() => checkOptions(agentOf(), { prompt: 'Go.', journal: store, sessionId: 's' })).not.toThrow();
+    expect(() => checkedResumeOptions(agentOf(), { sessionId: 's' })).toThrow('`options.journal`');
+    expect(() => checkedResumeOptions(agentOf(), { journal: store })).toThrow('`options.sessionId`');
+    expect(() => checkedResumeOptions(agentOf(), { journal: store, sessionId: 's', context: 5 })).not.toThrow();
+    expect(() => checkedOptions(agentOf(), { prompt: 'Go.', journal: store, sessionId: 's' })).not.toThrow();
   });
 });
 

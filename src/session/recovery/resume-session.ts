@@ -6,7 +6,7 @@ import { giveBack, type JournalEntry, type SessionHead } from '../../journal/jou
 import { runsElsewhere } from '../../journal/journal-errors.ts';
 import { randomId } from '../../platform/random-id.ts';
 import { checkAgent } from '../head.ts';
-import { checkResumeOptions } from '../input.ts';
+import { checkedResumeOptions } from '../input.ts';
 import type { ResumeOptions, WithContext } from '../options.ts';
 import { hasEnded, recordedHead, wasSuspended } from '../replay/recorded-entries.ts';
 import type { RootSession } from '../running-session.ts';
@@ -27,16 +27,16 @@ export async function resumeSession<Report, Context>(
   given: Agent<Report, Context>,
   options: ResumeOptions & WithContext<Context>,
 ): Promise<Session<Report>> {
-  checkResumeOptions(given, options);
-  checkContext(given, options.context);
-  const { journal, sessionId } = options;
+  const own = checkedResumeOptions(given, options);
+  checkContext(given, own.context);
+  const { journal, sessionId } = own;
   const entries = await journal.read(sessionId);
   const head = recordedHead(entries, sessionId);
   const agent = asBegun(given, head);
   checkAgent(agent, head);
   const owner = randomId();
   if (hasEnded(entries)) {
-    const { session, tree, conclude } = await replayed(agent, options, head, entries, owner, { keepsLease: false });
+    const { session, tree, conclude } = await replayed(agent, own, head, entries, owner, { keepsLease: false });
     tree.close();
     conclude();
     if (session.life.hasEnded) return session;
@@ -45,7 +45,7 @@ export async function resumeSession<Report, Context>(
   if (!(await journal.lease(sessionId, owner))) throw runsElsewhere(sessionId);
   try {
     // Another process may have gone on meanwhile.
-    return await goOn(agent, options, head, await journal.read(sessionId), owner);
+    return await goOn(agent, own, head, await journal.read(sessionId), owner);
   } catch (error) {
     await giveBack(journal, sessionId, owner);
     throw error;
