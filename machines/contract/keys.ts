@@ -61,6 +61,11 @@ export function requestOfKey(key: string): AttemptPlace | null {
   return place !== null && modelKey(place) === key ? place : null;
 }
 
+/** Whether this is the key of what prepares a session, or plans a turn. */
+export function isPreparing(key: string): boolean {
+  return key === prepareKey || /^turn-[1-9]\d*\/plan$/.test(key);
+}
+
 /** The effects of a workflow run that are requested once. */
 export const restoreKey = 'restore';
 export const reviewKey = 'review';

@@ -1,3 +1,4 @@
+import { isPreparing, slugTable } from '../../machines/index.ts';
 import { PawlError } from '../input/errors.ts';
 import type { JournalEntry } from './journal.ts';
 
@@ -21,12 +22,20 @@ function isWhole(entry: unknown): boolean {
       return isObject(head) && typeof head.sessionId === 'string';
     case 'delivered':
     case 'run.delivered':
-      return isObject(delivery) && (!('outcome' in delivery) || isObject(delivery.outcome));
+      return isObject(delivery) && (!('outcome' in delivery) || isOutcome(String(delivery.key), delivery.outcome));
     case 'sighted':
       return isObject(sighting) && ['string', 'undefined'].includes(typeof sighting.childSessionId);
     default:
       return typeof type === 'string';
   }
+}
+
+/** Whether an outcome says how its effect ended: nothing is written yet of what follows from a journal's last one. */
+function isOutcome(key: string, outcome: unknown): boolean {
+  if (!isObject(outcome)) return false;
+  const { ok, slug = null } = outcome;
+  if (isPreparing(key) && (typeof ok !== 'boolean' || (!ok && slug === null))) return false;
+  return slug === null || (typeof slug === 'string' && Object.hasOwn(slugTable, slug));
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

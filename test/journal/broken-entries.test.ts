@@ -20,6 +20,19 @@ describe('D-3: whatever stands in a journal', () => {
     await expect(acts.resumed?.(broken)).rejects.toMatchObject({ code: 'invalid_journal' });
   });
 
+  it.each([
+    ['no `ok`', {}],
+    ['a failure without a slug', { ok: false }],
+    ['a slug that is none', { ok: false, slug: 'x' }],
+  ])('a session whose last entry is an outcome with %s is refused', async (_, outcome) => {
+    const place = entries.findIndex((entry) => entry.type === 'delivered' && 'outcome' in entry.delivery);
+    const broken = withAt(entries, [place, 'delivery', 'outcome'], outcome).slice(0, place + 1);
+    await expect(acts.resumed?.(broken)).rejects.toMatchObject({
+      code: 'invalid_journal',
+      message: expect.stringContaining(`Entry ${place + 1} of the journal is malformed.`),
+    });
+  });
+
   it.each(Object.keys(acts))('a session is %s, or refused with a PawlError', async (name) => {
     const junk = fc.constantFrom<unknown>(missing, null, 7, -1, '', 'x', true, [], {}, { type: 'x' }, [null]);
     const place = fc.constantFrom(...placesIn(entries));
