@@ -40,13 +40,14 @@ describe('running git', () => {
     const begun = join(temporaryFolder(), 'begun');
     gitThat(`sleep 1000 &\necho $! > ${begun}.new\nmv ${begun}.new ${begun}\necho said`);
     const told = git(project.folder, ['log']);
-    await until(() => existsSync(begun) && vi.getTimerCount() === 2);
-    const sleeper = Number(readFileSync(begun, 'utf8'));
-    onTestFinished(() => void (isRunning(sleeper) && process.kill(sleeper)));
     let isOver = false;
-    void told.then(() => {
+    void told.finally(() => {
       isOver = true;
     });
+    await until(() => isOver || (existsSync(begun) && vi.getTimerCount() === 2));
+    const sleeper = Number(readFileSync(begun, 'utf8'));
+    onTestFinished(() => void (isRunning(sleeper) && process.kill(sleeper)));
+    expect(isOver).toBe(false);
     for (let second = 0; second < 100 && !isOver; second += 1) {
       await vi.advanceTimersByTimeAsync(1_000);
       await new Promise(setImmediate);
