@@ -13,6 +13,7 @@ import { z } from 'zod';
 import { type Agent, defineAgent, runSession } from '../src/index.ts';
 import { rehearsalModel } from '../src/testing/index.ts';
 import { backlogBench } from './backlog.ts';
+import { bytesBench } from './bytes.ts';
 import { deltasBench } from './deltas.ts';
 import { doublingBench } from './doubling.ts';
 import { bareLoop } from './floor.ts';
@@ -121,6 +122,7 @@ async function main(): Promise<void> {
   process.stdout.write(`flatness: a turn in ${last} costs ${flat.toFixed(2)} x a turn in 100\n`);
   await overWire();
   await machinesBench(quick);
+  await bytesBench();
   await sessionsBench();
   await deltasBench(quick);
   await sideBySide();

@@ -4,6 +4,8 @@ import { startModelServer } from '../src/testing/index.ts';
 /** The text before each tool call, streamed in tokens of about four characters. */
 const spoken =
   'I will look at the next document first, to see whether it says what was asked for, and then go on from there.';
+/** 2 KB of text. */
+const long = spoken.repeat(20).slice(0, 2_048);
 
 const server = await startModelServer(({ body }) => {
   const [shape, count] = body.model?.split('-') ?? [];
@@ -11,6 +13,7 @@ const server = await startModelServer(({ body }) => {
   const replies = body.messages.filter((message) => message.role === 'assistant').length;
   if (replies >= turns - 1) return { calls: [{ name: 'final_report', input: { content: 'done' } }] };
   const calls = [{ name: 'echo', input: { text: 'hello' } }];
+  if (shape === 'long') return { text: long, calls, pieceLength: 512 };
   return shape === 'spoken' ? { text: spoken, calls, pieceLength: 4 } : { calls };
 });
 // A benchmark makes many requests, so keep none of them.

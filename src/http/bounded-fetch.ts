@@ -21,7 +21,7 @@ export function watchingFetch(send: typeof globalThis.fetch = globalThis.fetch):
   return async (...given) => {
     const request = attempts?.getStore();
     const response = await send(...given);
-    return request === undefined ? response : withPipe(response, () => noteDone(request));
+    return request === undefined ? response : watchedBy(response, noteDone(request));
   };
 }
 
@@ -58,46 +58,68 @@ const mostLineBytes = 32 * 1_024 * 1_024;
 /** Returns a response whose body fails as soon as one of its lines, or a body without lines, has more bytes. */
 export function withBoundedLines(response: Response, mostBytes: number): Response {
   let length = 0;
-  return withPipe(
-    response,
-    () =>
-      new TransformStream<Uint8Array, Uint8Array>({
-        transform(chunk, controller) {
-          const end = chunk.lastIndexOf(lineFeed);
-          length = end === -1 ? length + chunk.length : chunk.length - end - 1;
-          if (length > mostBytes)
-            controller.error(new Error(`The response has a line of more than ${mostBytes} bytes.`));
-          else controller.enqueue(chunk);
-        },
-      }),
-  );
-}
-
-/** Notes that a stream of server-sent events ended as chat completions do. */
-function noteDone(request: OneRequest): TransformStream<Uint8Array, Uint8Array> {
-  let end = new Uint8Array();
-  return new TransformStream({
-    transform(chunk, controller) {
-      end =
-        chunk.length < doneLength ? new Uint8Array([...end, ...chunk]).slice(-doneLength) : chunk.slice(-doneLength);
-      controller.enqueue(chunk);
-    },
-    flush() {
-      request.done = /(?:^|\n)data: ?\[DONE\]\s*$/.test(new TextDecoder().decode(end));
+  return watchedBy(response, {
+    chunk(bytes) {
+      const end = bytes.lastIndexOf(lineFeed);
+      length = end === -1 ? length + bytes.length : bytes.length - end - 1;
+      if (length > mostBytes) throw new Error(`The response has a line of more than ${mostBytes} bytes.`);
     },
   });
 }
 
+/** Notes that a stream of server-sent events ended as chat completions do. */
+function noteDone(request: OneRequest): BodyWatch {
+  let end: Uint8Array = new Uint8Array();
+  return {
+    chunk(bytes) {
+      end =
+        bytes.length < doneLength ? new Uint8Array([...end, ...bytes]).slice(-doneLength) : bytes.slice(-doneLength);
+    },
+    end() {
+      request.done = /(?:^|\n)data: ?\[DONE\]\s*$/.test(new TextDecoder().decode(end));
+    },
+  };
+}
+
 const doneLength = 32;
 
-/** Returns a response whose body passes through a stream; one of another kind of client as it is. */
-function withPipe(response: Response, pipe: () => TransformStream<Uint8Array, Uint8Array>): Response {
+/** Sees the body of a response as it is read; what `chunk` throws ends it. */
+type BodyWatch = { chunk(bytes: Uint8Array): void; end?(): void };
+
+/** Returns a response whose body is watched; one of another kind of client as it is. */
+function watchedBy(response: Response, watch: BodyWatch): Response {
   if (typeof response.body?.pipeThrough !== 'function' || response.constructor === Object) return response;
   // Of the same `fetch`: another class of responses would have to be loaded.
   const Own = response.constructor as typeof Response;
   const { status, statusText, headers, url } = response;
-  const bounded = new Own(response.body.pipeThrough(pipe()), { status, statusText, headers });
-  return Object.defineProperty(bounded, 'url', { value: url });
+  const watched = new Own(watchedBody(response.body, watch), { status, statusText, headers });
+  return Object.defineProperty(watched, 'url', { value: url });
+}
+
+/** Returns a body that reads another one as it is read itself. A pipe would make two more streams. */
+function watchedBody(body: ReadableStream<Uint8Array>, watch: BodyWatch): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read();
+        if (done) {
+          watch.end?.();
+          controller.close();
+          return;
+        }
+        try {
+          watch.chunk(value);
+        } catch (error) {
+          void reader.cancel(error).catch(() => undefined);
+          throw error;
+        }
+        controller.enqueue(value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
 }
 
 const lineFeed = 0x0a;
