@@ -4,7 +4,7 @@
  * machine starts it.
  */
 
-import { assign, emit, enqueueActions, setup } from 'xstate';
+import { assign, emit, enqueueActions, setup, stopChild } from 'xstate';
 import type { Delivered, TurnAbort, TurnStop } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { modelKey } from '../contract/keys.ts';
@@ -13,10 +13,12 @@ import { record } from '../contract/record.ts';
 import { toolCallMachine } from '../tool-call/tool-call.machine.ts';
 import type { ToolCallOutput } from '../tool-call/tool-call.types.ts';
 import {
+  abortedAnswers,
   answerOfBrokenCall,
+  answerOfTool,
+  begunCalls,
   endFact,
   outputOf,
-  startedCalls,
   unanswered,
   verdictOf,
   withAnswer,
@@ -30,13 +32,19 @@ const ofDefect = ({ event }: { event: { error: unknown } }) => ({ error: event.e
 const ofStop = ({ event }: { event: TurnStop }) => ({ slug: event.slug });
 const ofCommand = <Command extends TurnStop | TurnAbort>({ event }: { event: Command }) => ({ command: event });
 const ofAnswer = ({ event }: { event: { output: ToolCallOutput } }) => ({ answer: event.output });
-const ofBroken = ({ event }: { event: { actorId: string } }) => ({ actorId: event.actorId });
+const ofOutcome = ({ event }: { event: { output: Delivered<'tool'>; actorId: string } }) => ({
+  actorId: event.actorId,
+  delivered: event.output,
+});
+const ofChild = ({ event }: { event: { actorId: string } }) => ({ actorId: event.actorId });
 
 type AttemptEvent =
   | TurnStop
   | TurnAbort
-  | { type: `xstate.done.actor.tool.${number}`; output: ToolCallOutput }
-  | { type: `xstate.error.actor.tool.${number}`; actorId: string };
+  | { type: `xstate.done.actor.tool.${number}`; output: Delivered<'tool'>; actorId: string }
+  | { type: `xstate.error.actor.tool.${number}`; actorId: string }
+  | { type: `xstate.done.actor.toolCall.${number}`; output: ToolCallOutput }
+  | { type: `xstate.error.actor.toolCall.${number}`; actorId: string };
 
 export const attemptMachine = setup({
   types: {
@@ -45,26 +53,40 @@ export const attemptMachine = setup({
     output: {} as AttemptOutput,
     events: {} as AttemptEvent,
     emitted: {} as Fact,
-    children: {} as { model: 'model'; [tool: `tool.${number}`]: 'toolCall' },
+    children: {} as { model: 'model'; [tool: `tool.${number}`]: 'tool'; [call: `toolCall.${number}`]: 'toolCall' },
     meta: {} as { rules: string[] },
   },
-  actors: { model: leaves.model, toolCall: toolCallMachine },
+  actors: { model: leaves.model, tool: leaves.tool, toolCall: toolCallMachine },
   actions: {
     read: record(readDelivery),
     noteDefect: assign((_, { error }: { error: unknown }) => ({ reading: brokenReading(String(error)) })),
     noteStop: assign((_, { slug }: { slug: TurnStop['slug'] }) => ({ stopSlug: slug })),
-    startCalls: enqueueActions(({ context, enqueue }) => {
-      for (const input of startedCalls(context)) enqueue.spawnChild('toolCall', { id: `tool.${input.index}`, input });
+    beginCalls: enqueueActions(({ context, enqueue }) => {
+      for (const { index, begins } of begunCalls(context)) {
+        if (begins.kind === 'toolCall') {
+          enqueue.spawnChild('toolCall', { id: `toolCall.${index}`, input: begins.input });
+          continue;
+        }
+        enqueue.emit(begins.fact);
+        enqueue.spawnChild('tool', { id: `tool.${index}`, input: begins.input });
+      }
     }),
+    /** A child that is done would keep its output for as long as the attempt lives. */
+    letGo: stopChild((_, { actorId }: { actorId: string }) => actorId),
+    takeOutcome: record(answerOfTool),
     takeAnswer: assign(({ context }, { answer }: { answer: ToolCallOutput }) => withAnswer(context, answer)),
     answerBrokenCall: record(answerOfBrokenCall),
+    abortTools: enqueueActions(({ context, enqueue }) => {
+      for (const index of unanswered(context, 'tool')) enqueue.stopChild(`tool.${index}`);
+    }),
+    answerAborted: record(abortedAnswers),
     passOn: enqueueActions(({ context, enqueue }, { command }: { command: TurnStop | TurnAbort }) => {
-      for (const index of unanswered(context)) enqueue.sendTo(`tool.${index}`, command);
+      for (const index of unanswered(context, 'toolCall')) enqueue.sendTo(`toolCall.${index}`, command);
     }),
     announceEnd: emit(({ context }) => endFact(context)),
   },
   guards: {
-    allAnswered: ({ context }) => unanswered(context).length === 0,
+    allAnswered: ({ context }) => context.answers.every((answer) => answer !== null),
     verdictIs: ({ context }, { status }: Pick<Verdict, 'status'>) => verdictOf(context).status === status,
   },
 }).createMachine({
@@ -101,15 +123,22 @@ export const attemptMachine = setup({
       },
     },
     answering: {
-      description: 'Each call that may run does so in its own machine; the attempt waits for all of them (F-3).',
+      description: 'The tools run; a call that waits for a person or a client has a machine. All are awaited (F-3).',
       meta: { rules: ['C-1', 'C-5', 'F-3'] },
-      entry: 'startCalls',
+      entry: 'beginCalls',
       always: { guard: 'allAnswered', target: 'judging' },
       on: {
-        'xstate.done.actor.tool.*': { actions: { type: 'takeAnswer', params: ofAnswer } },
-        'xstate.error.actor.tool.*': { actions: { type: 'answerBrokenCall', params: ofBroken } },
+        'xstate.done.actor.tool.*': {
+          actions: [
+            { type: 'letGo', params: ofChild },
+            { type: 'takeOutcome', params: ofOutcome },
+          ],
+        },
+        'xstate.error.actor.tool.*': { actions: { type: 'answerBrokenCall', params: ofChild } },
+        'xstate.done.actor.toolCall.*': { actions: { type: 'takeAnswer', params: ofAnswer } },
+        'xstate.error.actor.toolCall.*': { actions: { type: 'answerBrokenCall', params: ofChild } },
         'turn.stop': { actions: { type: 'passOn', params: ofCommand } },
-        'session.abort': { actions: { type: 'passOn', params: ofCommand } },
+        'session.abort': { actions: ['abortTools', 'answerAborted', { type: 'passOn', params: ofCommand }] },
       },
     },
     judging: {

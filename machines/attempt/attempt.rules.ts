@@ -1,11 +1,20 @@
+import type { CallName } from '../contract/calls.ts';
 import { estimateTokens, type SizedResult } from '../contract/context.ts';
+import type { Delivered } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { faultSlug } from '../contract/faults.ts';
+import { toolKey } from '../contract/keys.ts';
 import { nothingSpent, spentTogether } from '../contract/limits.ts';
 import type { Change } from '../contract/record.ts';
 import { type Slug, unionOfSlugs } from '../contract/slugs.ts';
-import { cutShort } from '../tool-call/tool-call.rules.ts';
-import type { AnswerSummary, ToolCallInput, ToolCallOutput } from '../tool-call/tool-call.types.ts';
+import { answerFact, cutShort, executed, startFact, summaryOf } from '../tool-call/tool-call.rules.ts';
+import type {
+  Answer,
+  AnswerSummary,
+  Disposition,
+  ToolCallInput,
+  ToolCallOutput,
+} from '../tool-call/tool-call.types.ts';
 import type { AttemptContext, AttemptOutput, Reading, Verdict } from './attempt.types.ts';
 import { isPending } from './disposition.rules.ts';
 import { brokenReading, nameOf } from './reading.rules.ts';
@@ -85,39 +94,77 @@ export function withAnswer(
   return { answers: answers.map((known, position) => (position === index ? answer : known)) };
 }
 
-/** Answers a call whose machine broke: a defect is answered too (C-1). */
+/** The call of the reply that an actor was begun for: `tool.0` or `toolCall.0`, by its place among the calls. */
+function callOf({ turn, attempt, reading }: AttemptContext, actorId: string): CallName {
+  const index = Number(actorId.slice(actorId.lastIndexOf('.') + 1));
+  const { callId, name } = reading?.calls[index] ?? { callId: '', name: '' };
+  return { turn, attempt, index, callId, name };
+}
+
+/** Answers a call: in full as a fact (C-4), and in summary for the verdict. */
+function answering(context: AttemptContext, call: CallName, answer: Answer): Change<AttemptContext, Fact> {
+  return {
+    change: withAnswer(context, { index: call.index, ...summaryOf(answer) }),
+    facts: [answerFact(call, answer)],
+  };
+}
+
+/** Answers a call with the outcome of its tool. */
+export function answerOfTool(
+  context: AttemptContext,
+  { actorId, delivered }: { actorId: string; delivered: Delivered<'tool'> },
+): Change<AttemptContext, Fact> {
+  return answering(context, callOf(context, actorId), executed(delivered));
+}
+
+/** Answers a call whose tool or machine broke: a defect is answered too (C-1). */
 export function answerOfBrokenCall(
   context: AttemptContext,
   { actorId }: { actorId: string },
 ): Change<AttemptContext, Fact> {
-  const index = indexOf(actorId);
-  const { at, spent, ...answer } = cutShort('internal_error', null);
-  const { executed, slug, tokens } = answer;
-  const { callId, name } = context.reading?.calls[index] ?? { callId: '', name: '' };
-  const { turn, attempt } = context;
+  return answering(context, callOf(context, actorId), cutShort('internal_error', null));
+}
+
+/** Answers the calls whose tools an abort cancels (D-2). */
+export function abortedAnswers(context: AttemptContext): Change<AttemptContext, Fact> {
+  const cut = cutShort('aborted', null);
+  const calls = unanswered(context, 'tool');
   return {
-    change: withAnswer(context, { index, executed, slug, tokens, spent, at }),
-    facts: [{ type: 'tool.answered', turn, attempt, index, callId, name, ...answer }],
+    change: { answers: context.answers.map((known, index) => (calls.includes(index) ? summaryOf(cut) : known)) },
+    facts: calls.map((index) => answerFact(callOf(context, `tool.${index}`), cut)),
   };
 }
 
-/** The calls are spawned as `tool.0`, `tool.1` and so on. */
-function indexOf(actorId: string): number {
-  return Number(actorId.slice('tool.'.length));
-}
+/** How a call that needs an effect begins: its tool runs, or its machine waits for a person or a client. */
+type Begins =
+  | { kind: 'tool'; fact: Fact; input: { key: string; request: CallName } }
+  | { kind: 'toolCall'; input: ToolCallInput };
 
-/** Returns the inputs of the machines of the calls that need an effect. */
-export function startedCalls({ turn, attempt, reading }: AttemptContext): ToolCallInput[] {
-  return (reading?.calls ?? []).flatMap(({ callId, name, disposition }, index) => {
+/** Returns how each call that needs an effect begins, in order. */
+export function begunCalls(context: AttemptContext): { index: number; begins: Begins }[] {
+  return (context.reading?.calls ?? []).flatMap(({ disposition }, index) => {
     if (!isPending(disposition)) return [];
+    const call = callOf(context, `.${index}`);
     const { kind, isClientSide } = disposition;
-    return [{ turn, attempt, index, callId, name, needsApproval: kind === 'approve', isClientSide }];
+    const begins: Begins = isAwaited(disposition)
+      ? { kind: 'toolCall', input: { ...call, needsApproval: kind === 'approve', isClientSide } }
+      : { kind: 'tool', fact: startFact(call), input: { key: toolKey(call), request: call } };
+    return [{ index, begins }];
   });
 }
 
-/** Returns the calls without an answer, which a stop or an abort can still reach. */
-export function unanswered({ answers }: AttemptContext): number[] {
-  return answers.flatMap((answer, index) => (answer === null ? [index] : []));
+/** Whether a call waits for a person or a client, and so has a machine. */
+function isAwaited(disposition: Disposition): boolean {
+  return isPending(disposition) && (disposition.kind === 'approve' || disposition.isClientSide);
+}
+
+/** Returns the calls without an answer whose tool runs, or whose machine a stop or an abort can still reach. */
+export function unanswered({ answers, reading }: AttemptContext, actor: Begins['kind']): number[] {
+  return answers.flatMap((answer, index) => {
+    const disposition = reading?.calls[index]?.disposition;
+    if (answer !== null || disposition === undefined) return [];
+    return isAwaited(disposition) === (actor === 'toolCall') ? [index] : [];
+  });
 }
 
 export function outputOf(context: AttemptContext): AttemptOutput {

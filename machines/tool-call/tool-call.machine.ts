@@ -1,6 +1,7 @@
 /**
- * The tool-call machine: one call that may run, until its one answer (C-1, C-3, C-4). Every path ends in `answered`.
- * Rules: tool-call.rules.ts. The attempt machine starts one for each such call, and answers the others itself.
+ * The tool-call machine: one call that waits for a person or a client, until its one answer (C-1, C-3, C-4). Every path
+ * ends in `answered`. Rules: tool-call.rules.ts. The attempt machine starts one for each such call; it runs the tools of
+ * others, and answers those that need none, itself.
  */
 
 import { emit, setup } from 'xstate';
@@ -9,7 +10,7 @@ import type { Fact } from '../contract/events.ts';
 import { approvalKey, toolKey } from '../contract/keys.ts';
 import { leaves } from '../contract/leaf.ts';
 import { record } from '../contract/record.ts';
-import { answered, cutShort, denied, executed, nameOf, outputOf, unawaited } from './tool-call.rules.ts';
+import { answered, cutShort, denied, executed, nameOf, outputOf, startFact, unawaited } from './tool-call.rules.ts';
 import type { ToolCallContext, ToolCallInput, ToolCallOutput } from './tool-call.types.ts';
 
 /** Action parameters. */
@@ -40,7 +41,7 @@ export const toolCallMachine = setup({
       reason: delivered.outcome.reason,
       ...nameOf(context),
     })),
-    announceStart: emit(({ context }) => ({ type: 'tool.started', ...nameOf(context) })),
+    announceStart: emit(({ context }) => startFact(context)),
     answerDenied: record((context: ToolCallContext, { delivered }: { delivered: Delivered<'approval'> }) =>
       answered(context, denied(delivered)),
     ),
@@ -67,7 +68,7 @@ export const toolCallMachine = setup({
   },
 }).createMachine({
   id: 'toolCall',
-  description: 'One tool call that may run: approved if needed, run, and answered once.',
+  description: 'One call that waits for a person or a client: approved if needed, run, and answered once.',
   context: ({ input }) => ({ ...input, answer: null }),
   initial: 'disposing',
   states: {

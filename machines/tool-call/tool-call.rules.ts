@@ -118,6 +118,11 @@ export function answerFact(call: CallName, { at: _, spent: __, ...answer }: Answ
   return { type: 'tool.answered', ...nameOf(call), ...answer };
 }
 
+/** The fact that a tool was started. */
+export function startFact(call: CallName): Fact {
+  return { type: 'tool.started', ...nameOf(call) };
+}
+
 export function outputOf({ index, answer }: ToolCallContext): ToolCallOutput {
   return {
     index,

@@ -14,7 +14,7 @@ export type Settled =
   /** Executed by the provider; the result is in the reply. */
   | { kind: 'provided'; slug: Slug | null };
 
-/** The call needs an effect, and so has a machine. `approve`: it must be approved first. */
+/** The call needs an effect. One that must be approved first, or that a client answers, has a machine. */
 export type Pending = { kind: 'run' | 'approve'; isClientSide: boolean };
 
 export type ToolCallInput = CallName & { needsApproval: boolean; isClientSide: boolean };

@@ -188,16 +188,16 @@ function written(value: unknown, told: (name: string, inner: unknown) => unknown
   }
 }
 
-/** Names an actor by its level: session > turn 2 > attempt 1 > model, tool.0 echo; a root by its machine. */
+/** Names an actor by its level: session > turn 2 > attempt 1 > model, tool.0 echo, toolCall.1 send; a root by its machine. */
 function nameOf(actor: AnyActorRef): string {
-  const { turn, attempt, name } = inputOf(actor);
+  const { turn, attempt, request, name = request?.name } = inputOf(actor);
   if (parentOf(actor) === null) return (actor as { logic?: { id?: string } }).logic?.id ?? actor.id;
   if (actor.id === 'turn' && turn !== undefined) return `turn ${turn}`;
   if (actor.id === 'attempt' && attempt !== undefined) return `attempt ${attempt}`;
-  return actor.id.startsWith('tool.') && name !== undefined ? `${actor.id} ${name}` : actor.id;
+  return /^tool(Call)?\./.test(actor.id) && name !== undefined ? `${actor.id} ${name}` : actor.id;
 }
 
-function inputOf(actor: AnyActorRef): { turn?: number; attempt?: number; name?: string } {
+function inputOf(actor: AnyActorRef): { turn?: number; attempt?: number; name?: string; request?: { name?: string } } {
   const { options } = actor as unknown as { options?: { input?: object } };
   return options?.input ?? {};
 }

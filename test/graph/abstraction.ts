@@ -1,5 +1,6 @@
 import type { AnyMachineSnapshot, EventObject } from 'xstate';
 import type { Delivered } from '../../machines/index.ts';
+import { executed } from '../../machines/tool-call/tool-call.rules.ts';
 import { pure } from './coverage.ts';
 import { explore, type Walk } from './explore.ts';
 import { callClassOf } from './levels/attempt.ts';
@@ -42,7 +43,9 @@ export const abstractions: Record<string, Abstraction> = {
     stateOf: ({ value, context }) => [value, context.answers.filter((answer: unknown) => answer === null).length],
     eventOf: (event) => {
       if (event.type === 'xstate.done.actor.model') return modelClassOf(output(event));
-      return event.type.startsWith('xstate.done.actor.tool') ? callClassOf(output(event)) : event.type;
+      if (event.type.startsWith('xstate.done.actor.toolCall')) return callClassOf(output(event));
+      if (event.type.startsWith('xstate.done.actor.tool')) return callClassOf(executed(output(event)));
+      return event.type.replace('toolCall', 'tool');
     },
   },
   toolCall: { stateOf: ({ value }) => [value], eventOf: ({ type }) => type },

@@ -90,7 +90,7 @@ describe('the Stately inspector', () => {
         'session',
         'session > prepare',
         'session > turn 1 > attempt 1 > model',
-        'session > turn 1 > attempt 2 > tool.0 search > tool',
+        'session > turn 1 > attempt 2 > tool.0 search',
         'session > turn 2 > attempt 1 > model',
         'session > close',
       ]),

@@ -211,7 +211,7 @@ describe('the walks of each level use exactly the outcomes of the level below', 
   });
 
   it('call outcomes match the attempt walks', () => {
-    const fed = callOutputs.map((output) => callClassOf({ index: 0, ...output }));
+    const fed = callOutputs.map(callClassOf);
     expect(outputsOf(walks['tool-call']?.walks ?? [], callClassOf)).toEqual(sorted(fed));
   });
 });

@@ -1,4 +1,5 @@
 import type { AnyMachineSnapshot, EventObject } from 'xstate';
+import { unanswered } from '../../../machines/attempt/attempt.rules.ts';
 import type { AttemptInput } from '../../../machines/attempt/attempt.types.ts';
 import { faultKinds } from '../../../machines/contract/faults.ts';
 import {
@@ -11,12 +12,13 @@ import {
   noUsage,
   type Reply,
   type Slug,
+  type ToolOutcome,
 } from '../../../machines/index.ts';
 import type { ToolCallOutput } from '../../../machines/tool-call/tool-call.types.ts';
 import type { Walk } from '../explore.ts';
 import { abort, broke, delivered, done, stops } from './shared.ts';
 
-export const callClassOf = ({ executed, slug }: ToolCallOutput): string =>
+export const callClassOf = ({ executed, slug }: Omit<ToolCallOutput, 'index'>): string =>
   `${executed ? 'executed' : 'not executed'}, ${slug ?? 'well'}`;
 
 const answer = (executed: boolean, slug: Slug | null): Omit<ToolCallOutput, 'index'> => ({
@@ -26,6 +28,20 @@ const answer = (executed: boolean, slug: Slug | null): Omit<ToolCallOutput, 'ind
   spent: nothingSpent,
   at: 0,
 });
+
+/** How a tool may end: well, badly, and not invoked (T-2). */
+const toolOutcomes: ToolOutcome['slug'][] = [null, 'tool_exec_failed', 'invalid_tool_input', 'budget_exhausted'];
+
+/** What a tool delivers. */
+const ranTool = (slug: ToolOutcome['slug']) =>
+  delivered({
+    slug,
+    result: { success: slug === null, value: 1, message: '' },
+    output: { type: 'text', value: '1' },
+    tokens: 1,
+    kept: null,
+    spent: nothingSpent,
+  });
 
 export const callOutputs = [
   answer(true, null),
@@ -109,7 +125,7 @@ export const modelOutcomes: ModelOutcome[] = [
 export const attemptInput: AttemptInput = {
   turn: 1,
   attempt: 1,
-  target: { index: 0, name: 'one' },
+  target: { index: 0, name: 'm' },
   notice: null,
   offer: 'all',
   permission: 'all',
@@ -127,12 +143,16 @@ export function attemptWalk(over: Partial<AttemptInput> = {}): Walk {
       return [...modelOutcomes.map((one) => done('model', delivered(one))), broke('model'), ...stops, abort];
     }
     if (!snapshot.matches('answering')) return [];
-    const answers: unknown[] = snapshot.context.answers;
+    const { context } = snapshot;
     return [
-      ...answers.flatMap((known, index) => {
-        if (known !== null) return [];
-        return [...callOutputs.map((output) => done(`tool.${index}`, { index, ...output })), broke(`tool.${index}`)];
-      }),
+      ...unanswered(context, 'toolCall').flatMap((index) => [
+        ...callOutputs.map((output) => done(`toolCall.${index}`, { index, ...output })),
+        broke(`toolCall.${index}`),
+      ]),
+      ...unanswered(context, 'tool').flatMap((index) => [
+        ...toolOutcomes.map((slug) => done(`tool.${index}`, ranTool(slug))),
+        broke(`tool.${index}`),
+      ]),
       ...stops,
       abort,
     ];

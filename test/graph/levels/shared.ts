@@ -11,7 +11,7 @@ export const stops: TurnStop[] = [
   { type: 'turn.stop', slug: 'budget_exhausted', at: 60_000 },
 ];
 
-export const abort = { type: 'session.abort', reason: 'enough' };
+export const abort = { type: 'session.abort', reason: 'no' };
 
 export const delivered = (outcome: unknown) => ({ at: 1_000, chance: 0.5, outcome });
 
@@ -32,4 +32,4 @@ export const preparation = (tokens: number): PrepareOutcome => ({
   unavailable: [],
 });
 
-export const broke = (actor: string) => ({ type: `xstate.error.actor.${actor}`, error: 'it broke', actorId: actor });
+export const broke = (actor: string) => ({ type: `xstate.error.actor.${actor}`, error: 'bug', actorId: actor });

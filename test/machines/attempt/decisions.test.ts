@@ -123,7 +123,7 @@ describe('C-5 F-2 F-4 T-4: the decisions of an attempt', () => {
     const all = (one: AttemptContext) => ({
       output: attemptOutput(one),
       fact: attemptEnd(one),
-      unanswered: unanswered(one),
+      unanswered: [...unanswered(one, 'tool'), ...unanswered(one, 'toolCall')],
     });
     return expectGolden('attempt-ends.txt', {
       succeeded: all(context({})),
