@@ -3,7 +3,7 @@
  * target selection (T-3, P-2, P-3). Rules: turn.rules.ts. The session machine starts one turn at a time.
  */
 
-import { assign, emit, enqueueActions, not, sendParent, setup } from 'xstate';
+import { assign, type DoneStateEvent, emit, enqueueActions, not, sendParent, setup } from 'xstate';
 import { attemptMachine } from '../attempt/attempt.machine.ts';
 import type { AttemptOutput } from '../attempt/attempt.types.ts';
 import { steered } from '../contract/context.ts';
@@ -22,7 +22,7 @@ import {
   beginAttempt,
   brokenAttempt,
   collapseRequests,
-  ended,
+  endFact,
   exclusionFacts,
   freshTurn,
   nextTarget,
@@ -79,7 +79,7 @@ export const turnMachine = setup({
     passOn: enqueueActions(({ enqueue }, { command }: { command: TurnStop | TurnAbort }) =>
       enqueue.sendTo('attempt', command),
     ),
-    end: record(ended),
+    announceEnd: emit(({ context }, { status }: Pick<TurnOutput, 'status'>) => endFact(context, status)),
   },
   guards: {
     attemptsRemain: ({ context }) => attemptsRemain(context),
@@ -177,27 +177,32 @@ export const turnMachine = setup({
     finished: {
       description: 'A report was accepted.',
       meta: { rules: ['F-1'] },
-      entry: { type: 'end', params: { status: 'finished' } },
+      entry: { type: 'announceEnd', params: { status: 'finished' } },
       type: 'final',
+      output: ({ context }) => outputOf(context, 'finished'),
     },
     progressed: {
       description: 'An attempt made progress, so the session continues.',
       meta: { rules: ['B-3', 'T-2'] },
-      entry: { type: 'end', params: { status: 'progressed' } },
+      entry: { type: 'announceEnd', params: { status: 'progressed' } },
       type: 'final',
+      output: ({ context }) => outputOf(context, 'progressed'),
     },
     exhausted: {
       description: 'No attempts, targets, budget or room left.',
       meta: { rules: ['B-3', 'P-2', 'P-3'] },
-      entry: { type: 'end', params: { status: 'exhausted' } },
+      entry: { type: 'announceEnd', params: { status: 'exhausted' } },
       type: 'final',
+      output: ({ context }) => outputOf(context, 'exhausted'),
     },
     aborted: {
       description: 'The session was aborted.',
       meta: { rules: ['D-2'] },
-      entry: { type: 'end', params: { status: 'aborted' } },
+      entry: { type: 'announceEnd', params: { status: 'aborted' } },
       type: 'final',
+      output: ({ context }) => outputOf(context, 'aborted'),
     },
   },
-  output: ({ context }) => outputOf(context),
+  // That of the final state.
+  output: ({ event }) => (event as DoneStateEvent<TurnOutput>).output,
 });

@@ -30,7 +30,7 @@ import type { Exhaustion, TurnContext, TurnInput, TurnOutput } from './turn.type
 /** Returns the turn's state before its first attempt. */
 export function freshTurn(input: TurnInput): TurnContext {
   const reportOnly = input.isLastTurn || requestsLeft(input.budget, input.spent, input.at) === 'one';
-  return { ...input, attempt: 0, reportOnly, last: null, waiting: null, status: null };
+  return { ...input, attempt: 0, reportOnly, last: null, waiting: null };
 }
 
 /** Returns true while `attempt < maxRetries`; every attempt of the turn counts, even the first (B-1, B-2). */
@@ -238,18 +238,14 @@ export function exclusionFacts({ targets, current, last, turn, attempt }: TurnCo
 }
 
 /** Ends the turn, once: in its context, and as a fact. */
-export function ended(context: TurnContext, { status }: Pick<TurnOutput, 'status'>): Change<TurnContext, Fact> {
-  const { turn, attempt: attempts, last } = context;
-  const fact: Fact =
-    status === 'exhausted'
-      ? { type: 'turn.exhausted', turn, attempts, slugs: last?.slugs ?? [] }
-      : { type: `turn.${status}`, turn, attempts };
-  return { change: { status }, facts: [fact] };
+export function endFact({ turn, attempt: attempts, last }: TurnContext, status: TurnOutput['status']): Fact {
+  return status === 'exhausted'
+    ? { type: 'turn.exhausted', turn, attempts, slugs: last?.slugs ?? [] }
+    : { type: `turn.${status}`, turn, attempts };
 }
 
-export function outputOf(context: TurnContext): TurnOutput {
-  const { status, last, attempt, targets, current, spent, at, size } = context;
-  if (status === null) throw new Error('the turn has not ended');
+export function outputOf(context: TurnContext, status: TurnOutput['status']): TurnOutput {
+  const { last, attempt, targets, current, spent, at, size } = context;
   const exhaustion = status === 'exhausted' ? (exhaustionOf(context) ?? { why: 'attempts', retryAt: null }) : null;
   return {
     status,

@@ -39,8 +39,6 @@ export type TurnContext = TurnInput & {
   last: AttemptOutput | null;
   /** The next attempt's target and time while the turn waits for it. */
   waiting: { target: number; dueAt: number } | null;
-  /** How the turn ended; null until it has. */
-  status: TurnOutput['status'] | null;
 };
 
 /** Why a turn could not continue. */

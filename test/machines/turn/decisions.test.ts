@@ -17,7 +17,7 @@ describe('B-1 B-5 P-2 P-3 T-3: the decisions of a turn', () => {
       }),
     ).toMatchInlineSnapshot(`
       "plain
-        { attempt: 0, reportOnly: false, last: null, waiting: null, status: null }
+        { attempt: 0, reportOnly: false, last: null, waiting: null }
 
       the last turn
         true

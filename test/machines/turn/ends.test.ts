@@ -38,12 +38,13 @@ describe('B-3 B-4 P-2 P-3: the ends of a turn, its collapses and its targets', (
         'excluded: no such target': turn.exclusionFacts(
           context({ current: 9, last: failed({ fault: fault('auth') }) }),
         ),
-        'output: nothing happened': turn.outputOf(context({ attempt: 0, status: 'aborted' })),
-        'output: succeeded': turn.outputOf(context({ last: failed({ slugs: [] }), status: 'progressed' })),
+        'output: nothing happened': turn.outputOf(context({ attempt: 0 }), 'aborted'),
+        'output: succeeded': turn.outputOf(context({ last: failed({ slugs: [] }) }), 'progressed'),
         'output: exhausted': turn.outputOf(
-          context({ attempt: 3, last: failed({ fault: fault('server'), detail: 'server' }), status: 'exhausted' }),
+          context({ attempt: 3, last: failed({ fault: fault('server'), detail: 'server' }) }),
+          'exhausted',
         ),
-        'output: exhausted for no reason': turn.outputOf(context({ status: 'exhausted' })),
+        'output: exhausted for no reason': turn.outputOf(context({}), 'exhausted'),
       }),
     ).toMatchInlineSnapshot(`
       "it can
