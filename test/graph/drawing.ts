@@ -181,11 +181,13 @@ function rulesByName(machine: string): Map<string, string[]> {
 
 /** Returns the configuration as plain JSON for import into Stately Studio. Functions become names. */
 function plainConfig(config: unknown): unknown {
-  return JSON.parse(JSON.stringify(config, (_, value) => (typeof value === 'function' ? guardOrInline(value) : value)));
+  const plain = (key: string, value: unknown) => (typeof value === 'function' ? guardOrNamed(value, key) : value);
+  return JSON.parse(JSON.stringify(config, plain));
 }
 
-function guardOrInline(value: { guards?: unknown[]; name: string }): unknown {
-  return value.guards === undefined ? { type: value.name || 'inline' } : guardText(value);
+/** A function without a name, such as one that a mutation tool has wrapped, has that of its field. */
+function guardOrNamed(value: { guards?: unknown[]; name: string }, field: string): unknown {
+  return value.guards === undefined ? { type: value.name || field } : guardText(value);
 }
 
 /** Returns an event's readable name. */
