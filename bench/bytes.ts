@@ -1,6 +1,7 @@
 /**
  * `node bench/bytes.ts`: the bytes that a turn allocates, those that are collected meanwhile included, by room. A count
- * is not noisy as times are. Also a part of `npm run bench`.
+ * is not noisy as times are. Also a part of `npm run bench`, and of a test, which holds a ceiling; `--quick` counts fewer
+ * sessions, of the bare loop and of Pawl alone.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,8 +27,8 @@ const finalReport = tool({
 type Loop = (model: LanguageModelV4) => Promise<unknown>;
 
 /** Returns the KB that a turn of a loop allocates, by what allocates them: a room of Pawl, a package, or Node. */
-export async function bytesOf(loop: Loop, model: LanguageModelV4, sessions = 10): Promise<Map<string, number>> {
-  for (let warmed = 0; warmed < 5; warmed += 1) await loop(model);
+async function bytesOf(loop: Loop, model: LanguageModelV4, sessions: number): Promise<Map<string, number>> {
+  for (let warmed = 0; warmed < Math.min(5, sessions); warmed += 1) await loop(model);
   const session = new Session();
   session.connect();
   await session.post('HeapProfiler.startSampling', {
@@ -57,7 +58,7 @@ function roomOf(url: string): string {
 
 const total = (rooms: ReadonlyMap<string, number>) => [...rooms.values()].reduce((sum, one) => sum + one, 0);
 
-export const loops: Record<string, Loop> = {
+const loops: Record<string, Loop> = {
   bare: (model) =>
     bareLoop(
       model,
@@ -82,13 +83,14 @@ export const loops: Record<string, Loop> = {
   },
 };
 
-export async function bytesBench(): Promise<void> {
+export async function bytesBench(quick: boolean): Promise<void> {
   const server = fork(join(import.meta.dirname, 'server.ts'), { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
   const [line] = await once(server.stdout ?? process.stdin, 'data');
   const provider = createOpenAICompatible({ name: 'bench', baseURL: String(line).trim(), includeUsage: true });
   try {
     for (const [name, loop] of Object.entries(loops)) {
-      const rooms = await bytesOf(loop, provider(`long-${turns}`));
+      if (quick && name === 'ai') continue;
+      const rooms = await bytesOf(loop, provider(`long-${turns}`), quick ? 3 : 10);
       const parts = [...rooms].toSorted(([, a], [, b]) => b - a).filter(([, kb]) => kb >= 1);
       const told = parts.map(([room, kb]) => `${room} ${kb.toFixed(0)}`).join(', ');
       process.stdout.write(`KB allocated a turn with 2 KB of text, ${name}: ${total(rooms).toFixed(0)} (${told})\n`);
@@ -99,4 +101,4 @@ export async function bytesBench(): Promise<void> {
   }
 }
 
-if (process.argv[1] === import.meta.filename) await bytesBench();
+if (process.argv[1] === import.meta.filename) await bytesBench(process.argv.includes('--quick'));

@@ -122,7 +122,7 @@ async function main(): Promise<void> {
   process.stdout.write(`flatness: a turn in ${last} costs ${flat.toFixed(2)} x a turn in 100\n`);
   await overWire();
   await machinesBench(quick);
-  await bytesBench();
+  await bytesBench(quick);
   await sessionsBench();
   await deltasBench(quick);
   await sideBySide();
