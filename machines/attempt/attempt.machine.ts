@@ -7,10 +7,11 @@
 import { assign, emit, enqueueActions, setup, stopChild } from 'xstate';
 import type { Delivered, TurnAbort, TurnStop } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
-import { modelKey } from '../contract/keys.ts';
+import { modelKey, toolKey } from '../contract/keys.ts';
 import { leaves } from '../contract/leaf.ts';
 import { record } from '../contract/record.ts';
 import { toolCallMachine } from '../tool-call/tool-call.machine.ts';
+import { startFact } from '../tool-call/tool-call.rules.ts';
 import type { ToolCallOutput } from '../tool-call/tool-call.types.ts';
 import {
   abortedAnswers,
@@ -19,8 +20,9 @@ import {
   begunCalls,
   endFact,
   outputOf,
-  unanswered,
+  runningTools,
   verdictOf,
+  waitingCalls,
   withAnswer,
 } from './attempt.rules.ts';
 import type { AttemptContext, AttemptInput, AttemptOutput, Verdict } from './attempt.types.ts';
@@ -62,13 +64,13 @@ export const attemptMachine = setup({
     noteDefect: assign((_, { error }: { error: unknown }) => ({ reading: brokenReading(String(error)) })),
     noteStop: assign((_, { slug }: { slug: TurnStop['slug'] }) => ({ stopSlug: slug })),
     beginCalls: enqueueActions(({ context, enqueue }) => {
-      for (const { index, begins } of begunCalls(context)) {
-        if (begins.kind === 'toolCall') {
-          enqueue.spawnChild('toolCall', { id: `toolCall.${index}`, input: begins.input });
+      for (const { call, waits } of begunCalls(context)) {
+        if (waits !== null) {
+          enqueue.spawnChild('toolCall', { id: `toolCall.${call.index}`, input: waits });
           continue;
         }
-        enqueue.emit(begins.fact);
-        enqueue.spawnChild('tool', { id: `tool.${index}`, input: begins.input });
+        enqueue.emit(startFact(call));
+        enqueue.spawnChild('tool', { id: `tool.${call.index}`, input: { key: toolKey(call), request: call } });
       }
     }),
     /** A child that is done would keep its output for as long as the attempt lives. */
@@ -77,11 +79,11 @@ export const attemptMachine = setup({
     takeAnswer: assign(({ context }, { answer }: { answer: ToolCallOutput }) => withAnswer(context, answer)),
     answerBrokenCall: record(answerOfBrokenCall),
     abortTools: enqueueActions(({ context, enqueue }) => {
-      for (const index of unanswered(context, 'tool')) enqueue.stopChild(`tool.${index}`);
+      for (const index of runningTools(context)) enqueue.stopChild(`tool.${index}`);
     }),
     answerAborted: record(abortedAnswers),
     passOn: enqueueActions(({ context, enqueue }, { command }: { command: TurnStop | TurnAbort }) => {
-      for (const index of unanswered(context, 'toolCall')) enqueue.sendTo(`toolCall.${index}`, command);
+      for (const index of waitingCalls(context)) enqueue.sendTo(`toolCall.${index}`, command);
     }),
     announceEnd: emit(({ context }) => endFact(context)),
   },

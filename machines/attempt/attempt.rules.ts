@@ -3,11 +3,10 @@ import { estimateTokens, type SizedResult } from '../contract/context.ts';
 import type { Delivered } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { faultSlug } from '../contract/faults.ts';
-import { toolKey } from '../contract/keys.ts';
 import { nothingSpent, spentTogether } from '../contract/limits.ts';
 import type { Change } from '../contract/record.ts';
 import { type Slug, unionOfSlugs } from '../contract/slugs.ts';
-import { answerFact, cutShort, executed, startFact, summaryOf } from '../tool-call/tool-call.rules.ts';
+import { answerFact, cutShort, executed, summaryOf } from '../tool-call/tool-call.rules.ts';
 import type {
   Answer,
   AnswerSummary,
@@ -94,18 +93,22 @@ export function withAnswer(
   return { answers: answers.map((known, position) => (position === index ? answer : known)) };
 }
 
-/** The call of the reply that an actor was begun for: `tool.0` or `toolCall.0`, by its place among the calls. */
-function callOf({ turn, attempt, reading }: AttemptContext, actorId: string): CallName {
-  const index = Number(actorId.slice(actorId.lastIndexOf('.') + 1));
+/** The place among the calls for which an actor was begun: 0 for `tool.0` and `toolCall.0`. */
+function placeOf(actorId: string): number {
+  return Number(actorId.slice(actorId.lastIndexOf('.') + 1));
+}
+
+function callAt({ turn, attempt, reading }: AttemptContext, index: number): CallName {
   const { callId, name } = reading?.calls[index] ?? { callId: '', name: '' };
   return { turn, attempt, index, callId, name };
 }
 
-/** Answers a call: in full as a fact (C-4), and in summary for the verdict. */
-function answering(context: AttemptContext, call: CallName, answer: Answer): Change<AttemptContext, Fact> {
+/** Answers the call of an actor: in full as a fact (C-4), and in summary for the verdict. */
+function answering(context: AttemptContext, actorId: string, answer: Answer): Change<AttemptContext, Fact> {
+  const index = placeOf(actorId);
   return {
-    change: withAnswer(context, { index: call.index, ...summaryOf(answer) }),
-    facts: [answerFact(call, answer)],
+    change: withAnswer(context, { index, ...summaryOf(answer) }),
+    facts: [answerFact(callAt(context, index), answer)],
   };
 }
 
@@ -114,7 +117,7 @@ export function answerOfTool(
   context: AttemptContext,
   { actorId, delivered }: { actorId: string; delivered: Delivered<'tool'> },
 ): Change<AttemptContext, Fact> {
-  return answering(context, callOf(context, actorId), executed(delivered));
+  return answering(context, actorId, executed(delivered));
 }
 
 /** Answers a call whose tool or machine broke: a defect is answered too (C-1). */
@@ -122,35 +125,33 @@ export function answerOfBrokenCall(
   context: AttemptContext,
   { actorId }: { actorId: string },
 ): Change<AttemptContext, Fact> {
-  return answering(context, callOf(context, actorId), cutShort('internal_error', null));
+  return answering(context, actorId, cutShort('internal_error', null));
 }
 
 /** Answers the calls whose tools an abort cancels (D-2). */
 export function abortedAnswers(context: AttemptContext): Change<AttemptContext, Fact> {
   const cut = cutShort('aborted', null);
-  const calls = unanswered(context, 'tool');
+  const running = runningTools(context);
   return {
-    change: { answers: context.answers.map((known, index) => (calls.includes(index) ? summaryOf(cut) : known)) },
-    facts: calls.map((index) => answerFact(callOf(context, `tool.${index}`), cut)),
+    change: { answers: context.answers.map((known, index) => (running.includes(index) ? summaryOf(cut) : known)) },
+    facts: running.map((index) => answerFact(callAt(context, index), cut)),
   };
 }
 
-/** How a call that needs an effect begins: its tool runs, or its machine waits for a person or a client. */
-type Begins =
-  | { kind: 'tool'; fact: Fact; input: { key: string; request: CallName } }
-  | { kind: 'toolCall'; input: ToolCallInput };
-
-/** Returns how each call that needs an effect begins, in order. */
-export function begunCalls(context: AttemptContext): { index: number; begins: Begins }[] {
-  return (context.reading?.calls ?? []).flatMap(({ disposition }, index) => {
+/** The calls that need an effect, in order. `waits`: for a person or a client, so it has a machine, with this input. */
+export function begunCalls(context: AttemptContext): { call: CallName; waits: ToolCallInput | null }[] {
+  return dispositions(context).flatMap((disposition, index) => {
     if (!isPending(disposition)) return [];
-    const call = callOf(context, `.${index}`);
+    const call = callAt(context, index);
     const { kind, isClientSide } = disposition;
-    const begins: Begins = isAwaited(disposition)
-      ? { kind: 'toolCall', input: { ...call, needsApproval: kind === 'approve', isClientSide } }
-      : { kind: 'tool', fact: startFact(call), input: { key: toolKey(call), request: call } };
-    return [{ index, begins }];
+    return [
+      { call, waits: isAwaited(disposition) ? { ...call, needsApproval: kind === 'approve', isClientSide } : null },
+    ];
   });
+}
+
+function dispositions({ reading }: AttemptContext): Disposition[] {
+  return (reading?.calls ?? []).map(({ disposition }) => disposition);
 }
 
 /** Whether a call waits for a person or a client, and so has a machine. */
@@ -158,13 +159,24 @@ function isAwaited(disposition: Disposition): boolean {
   return isPending(disposition) && (disposition.kind === 'approve' || disposition.isClientSide);
 }
 
-/** Returns the calls without an answer whose tool runs, or whose machine a stop or an abort can still reach. */
-export function unanswered({ answers, reading }: AttemptContext, actor: Begins['kind']): number[] {
-  return answers.flatMap((answer, index) => {
-    const disposition = reading?.calls[index]?.disposition;
-    if (answer !== null || disposition === undefined) return [];
-    return isAwaited(disposition) === (actor === 'toolCall') ? [index] : [];
-  });
+/** Returns the calls without an answer whose tools run in the attempt. */
+export function runningTools(context: AttemptContext): number[] {
+  return unanswered(context)
+    .filter(({ waits }) => !waits)
+    .map(({ index }) => index);
+}
+
+/** Returns the calls without an answer whose machines a stop or an abort can reach. */
+export function waitingCalls(context: AttemptContext): number[] {
+  return unanswered(context)
+    .filter(({ waits }) => waits)
+    .map(({ index }) => index);
+}
+
+function unanswered(context: AttemptContext): { index: number; waits: boolean }[] {
+  return dispositions(context).flatMap((disposition, index) =>
+    context.answers[index] === null ? [{ index, waits: isAwaited(disposition) }] : [],
+  );
 }
 
 export function outputOf(context: AttemptContext): AttemptOutput {

@@ -1,5 +1,5 @@
 import type { AnyMachineSnapshot, EventObject } from 'xstate';
-import { unanswered } from '../../../machines/attempt/attempt.rules.ts';
+import { runningTools, waitingCalls } from '../../../machines/attempt/attempt.rules.ts';
 import type { AttemptInput } from '../../../machines/attempt/attempt.types.ts';
 import { faultKinds } from '../../../machines/contract/faults.ts';
 import {
@@ -145,11 +145,11 @@ export function attemptWalk(over: Partial<AttemptInput> = {}): Walk {
     if (!snapshot.matches('answering')) return [];
     const { context } = snapshot;
     return [
-      ...unanswered(context, 'toolCall').flatMap((index) => [
+      ...waitingCalls(context).flatMap((index) => [
         ...callOutputs.map((output) => done(`toolCall.${index}`, { index, ...output })),
         broke(`toolCall.${index}`),
       ]),
-      ...unanswered(context, 'tool').flatMap((index) => [
+      ...runningTools(context).flatMap((index) => [
         ...toolOutcomes.map((slug) => done(`tool.${index}`, ranTool(slug))),
         broke(`tool.${index}`),
       ]),

@@ -1,8 +1,11 @@
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
+  abortedAnswers,
   endFact as attemptEnd,
   outputOf as attemptOutput,
-  unanswered,
+  begunCalls,
+  runningTools,
+  waitingCalls,
 } from '../../../machines/attempt/attempt.rules.ts';
 import type { AttemptContext, AttemptInput, Reading } from '../../../machines/attempt/attempt.types.ts';
 import { brokenReading, readDelivery, readOutcome } from '../../../machines/attempt/reading.rules.ts';
@@ -105,6 +108,37 @@ describe('C-5 F-2 F-4 T-4: the decisions of an attempt', () => {
       defect: brokenReading('it broke'),
     }));
 
+  it('a call that waits for a person or a client has a machine; an abort answers the others', () => {
+    const calls = [
+      called('plain'),
+      called('asked', { needsApproval: true }),
+      called('client', { isClientSide: true }),
+      called('both', { needsApproval: true, isClientSide: true }),
+      called('refused', { tool: 'unknown' }),
+      called('last'),
+    ];
+    const context = { ...input, reading: read({ reply: reply([]), calls }).reading, answers: calls.map(() => null) };
+    const waits = (place: number, needsApproval: boolean, isClientSide: boolean) => ({
+      ...{ turn: 2, attempt: 1, index: place, callId: calls[place]?.callId, name: 't', needsApproval, isClientSide },
+    });
+    expect(begunCalls(context).map(({ call, waits: machine }) => [call.callId, machine])).toEqual([
+      ['plain', null],
+      ['asked', waits(1, true, false)],
+      ['client', waits(2, false, true)],
+      ['both', waits(3, true, true)],
+      ['last', null],
+    ]);
+    const answered = { executed: true, slug: null, tokens: 1, spent: { requests: 0, tokens: 0, costUsd: 0 }, at: 1 };
+    const later = { ...context, answers: [answered, null, null, answered, answered, null] };
+    expect([runningTools(later), waitingCalls(later)]).toEqual([[5], [1, 2]]);
+    const { change, facts } = abortedAnswers(later);
+    expect(change.answers?.map((answer) => answer?.slug)).toEqual([null, undefined, undefined, null, null, 'aborted']);
+    expect(facts).toMatchObject([
+      { type: 'tool.answered', index: 5, callId: 'last', executed: false, slug: 'aborted' },
+    ]);
+    expect(begunCalls({ ...context, reading: null })).toEqual([]);
+  });
+
   it('at its end match the golden file', () => {
     const answer = (over: Partial<AnswerSummary> = {}): AnswerSummary => ({
       executed: true,
@@ -123,7 +157,7 @@ describe('C-5 F-2 F-4 T-4: the decisions of an attempt', () => {
     const all = (one: AttemptContext) => ({
       output: attemptOutput(one),
       fact: attemptEnd(one),
-      unanswered: [...unanswered(one, 'tool'), ...unanswered(one, 'toolCall')],
+      unanswered: [...runningTools(one), ...waitingCalls(one)],
     });
     return expectGolden('attempt-ends.txt', {
       succeeded: all(context({})),
