@@ -1,6 +1,6 @@
 /**
- * `npm run fresh`: installs the packed package in fresh projects, as a user does, and type-checks and runs the README's
- * example there. `npm run canary` does so with the newest published peers, `npm run fresh -- ci` with the oldest that
+ * `npm run fresh`: asks publint and attw about the packed package, installs it in fresh projects, as a user does, and
+ * type-checks and runs the README's example there. `npm run canary` does so with the newest published peers, `npm run fresh -- ci` with the oldest that
  * the ranges allow and those of the lock file. The runtimes are those of the npm registry for Linux on x64.
  */
 import { execFileSync } from 'node:child_process';
@@ -86,6 +86,15 @@ function tryIn(folder: string, tarball: string, { peers, manager, runtime }: Pro
 const pack = mkdtempSync(join(tmpdir(), 'pawl-pack-'));
 execFileSync('npm', ['pack', '--silent', '--pack-destination', pack], { stdio: 'pipe' });
 const tarball = join(pack, `pawl-${JSON.parse(readFileSync('package.json', 'utf8')).version}.tgz`);
+/** Each prints what it finds, and then fails. */
+const judges = {
+  publint: ['run', tarball, '--strict', '--level', 'warning'],
+  attw: [tarball, '--profile', 'esm-only', '--no-color'],
+};
+for (const [judge, args] of Object.entries(judges)) {
+  execFileSync(join('node_modules', '.bin', judge), args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+  say(`✓ ${judge} finds nothing`);
+}
 for (const project of projects[process.argv[2] ?? 'all'] ?? []) {
   const folder = mkdtempSync(join(tmpdir(), 'pawl-fresh-'));
   const name = `${project.manager}, ${project.runtime}, ${peerNames.map((peer) => `${peer} ${versionOf(peer, project.peers)}`).join(', ')}`;

@@ -83,15 +83,6 @@ describe('the package', () => {
     const dead = paths.filter((path) => /\.(md|svg)$/.test(path)).flatMap((path) => deadLinks(path, paths));
     expect(dead).toEqual([]);
   });
-
-  it('publint and attw find nothing', () => {
-    const publint = execFileSync('node_modules/.bin/publint', ['--strict', '--level', 'warning'], { encoding: 'utf8' });
-    expect(publint).toContain('All good');
-    const args = ['--pack', '.', '--profile', 'esm-only', '--no-color'];
-    const env = { ...process.env, npm_config_ignore_scripts: 'true' };
-    const attw = spawnSync('node_modules/.bin/attw', args, { encoding: 'utf8', env });
-    expect([attw.status, attw.stdout]).toEqual([0, expect.stringContaining('pawl/machines')]);
-  });
 });
 
 function deadLinks(path: string, paths: readonly string[]): string[] {
