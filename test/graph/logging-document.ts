@@ -1,5 +1,5 @@
-import { logLines } from '../../src/observe/log/lines.ts';
-import type { LogLine } from '../../src/observe/log/log-line.ts';
+import type { LogLine } from './log-line.ts';
+import { logLines } from './log-lines.ts';
 
 /** Returns docs/logging.md. */
 export function loggingDocument(): string {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { phases } from '../../machines/contract/work.ts';
 import { slugs } from '../../machines/index.ts';
-import { logLines } from '../../src/observe/log/lines.ts';
+import { logLines } from '../graph/log-lines.ts';
 import { loggingDocument } from '../graph/logging-document.ts';
 
 const sources = ['src/observe/log/session-log.ts', 'src/observe/log/debug-log.ts', 'src/workflow/run/run-log.ts']

@@ -1,4 +1,4 @@
-import { logLines } from '../../src/observe/log/lines.ts';
+import { logLines } from '../graph/log-lines.ts';
 
 /** What the lines of a test have that the table of all lines has not; `log-lines.setup.ts` expects nothing. */
 export const unlisted: string[] = [];

@@ -1,5 +1,5 @@
 import type { LogLine } from './log-line.ts';
-import { runLines } from './run-lines.ts';
+import { runLines } from './run-log-lines.ts';
 
 const session = ['sessionId', 'agent', 'parentSessionId?', 'metadata?'];
 const own = { sessionId: '53960e58', agent: 'librarian' };
