@@ -28,7 +28,7 @@ describe('the command', () => {
       'system notice: ',
       '● succeeded',
       'of at most 32',
-      'files__list_directory',
+      'list_directory',
     ]) {
       expect(stdout).toContain(part);
     }

@@ -9,19 +9,18 @@ const mostFiles = 3;
  * practice, and follow the notice each time. The report contains only text that was read through the tools.
  */
 export function demoRehearsal(): (request: RehearsalRequest) => RehearsedReply {
-  return ({ index, prompt, tools }) => {
-    const named = (pattern: RegExp) => tools.find((name) => pattern.test(name)) ?? '';
-    const list = named(/list_directory$/);
+  return ({ index, prompt }) => {
     // A session that was resumed has made its mistakes.
     const isNew = !prompt.some(({ role }) => role === 'assistant');
-    const reply =
-      (isNew ? mistakes(list)[index] : undefined) ??
-      sensibleReply(prompt, list, named(/read_text_file$/) || named(/read_file$/));
+    const reply = (isNew ? mistakes[index] : undefined) ?? sensibleReply(prompt);
     return { ...reply, usage: usageOf(prompt) };
   };
 }
 
-const mistakes = (list: string): RehearsedReply[] => [
+const list = 'list_directory';
+const readFile = 'read_file';
+
+const mistakes: RehearsedReply[] = [
   // An empty reply.
   {},
   // A tool that does not exist, and truncated input.
@@ -33,7 +32,7 @@ const mistakes = (list: string): RehearsedReply[] => [
   },
 ];
 
-function sensibleReply(prompt: LanguageModelV4Prompt, list: string, readFile: string): RehearsedReply {
+function sensibleReply(prompt: LanguageModelV4Prompt): RehearsedReply {
   const results = toolResults(prompt);
   const listing = results.find((result) => result.tool === list && !result.failed);
   if (listing === undefined) {
@@ -75,17 +74,9 @@ function toolResults(prompt: LanguageModelV4Prompt): Result[] {
 
 type Entry = { name: string; kind: string };
 
-/** Parses a listing: JSON from this package's tools, or one line per entry from the file system server. */
 function entriesIn(listing: string): Entry[] {
-  try {
-    const { entries } = JSON.parse(listing);
-    return Array.isArray(entries) ? entries : [];
-  } catch {
-    return [...listing.matchAll(/^\[(FILE|DIR)\] (.+)$/gm)].map(([, kind, name = '']) => ({
-      name,
-      kind: kind === 'DIR' ? 'folder' : 'file',
-    }));
-  }
+  const { entries } = JSON.parse(listing);
+  return Array.isArray(entries) ? entries : [];
 }
 
 function filesIn(listing: string): string[] {
