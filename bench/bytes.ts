@@ -1,7 +1,7 @@
 /**
- * `node bench/bytes.ts`: the bytes that a turn allocates, those that are collected meanwhile included, by room. A count
- * is not noisy as times are. Also a part of `npm run bench`, and of a test, which holds a ceiling; `--quick` counts fewer
- * sessions, of the bare loop and of Pawl alone.
+ * `node bench/bytes.ts`: the bytes that a turn allocates, by room, including those that are collected meanwhile. Unlike
+ * times, counts are not noisy. Part of `npm run bench`; a test sets a ceiling. `--quick` runs fewer sessions, and only the
+ * bare loop and Pawl.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -73,7 +73,7 @@ export const attemptMachine = setup({
         enqueue.spawnChild('tool', { id: `tool.${call.index}`, input: { key: toolKey(call), request: call } });
       }
     }),
-    /** A child that is done would keep its output for as long as the attempt lives. */
+    /** A finished child would keep its output until the attempt ends. */
     letGo: stopChild((_, { actorId }: { actorId: string }) => actorId),
     takeOutcome: record(answerOfTool),
     takeAnswer: assign(({ context }, { answer }: { answer: ToolCallOutput }) => withAnswer(context, answer)),

@@ -86,7 +86,7 @@ function tryIn(folder: string, tarball: string, { peers, manager, runtime }: Pro
 const pack = mkdtempSync(join(tmpdir(), 'pawl-pack-'));
 execFileSync('npm', ['pack', '--silent', '--pack-destination', pack], { stdio: 'pipe' });
 const tarball = join(pack, `pawl-${JSON.parse(readFileSync('package.json', 'utf8')).version}.tgz`);
-/** Each prints what it finds, and then fails. */
+/** Each exits with an error if it finds something. */
 const judges = {
   publint: ['run', tarball, '--strict', '--level', 'warning'],
   attw: [tarball, '--profile', 'esm-only', '--no-color'],

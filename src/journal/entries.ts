@@ -30,7 +30,7 @@ function isWhole(entry: unknown): boolean {
   }
 }
 
-/** Whether an outcome says how its effect ended: nothing is written yet of what follows from a journal's last one. */
+/** Whether an outcome says how its effect ended. For the last one, the journal has no facts with which to compare it. */
 function isOutcome(key: string, outcome: unknown): boolean {
   if (!isObject(outcome)) return false;
   const { ok, slug = null } = outcome;

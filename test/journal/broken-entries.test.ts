@@ -23,7 +23,7 @@ describe('D-3: whatever stands in a journal', () => {
   it.each([
     ['no `ok`', {}],
     ['a failure without a slug', { ok: false }],
-    ['a slug that is none', { ok: false, slug: 'x' }],
+    ['an unknown slug', { ok: false, slug: 'x' }],
   ])('a session whose last entry is an outcome with %s is refused', async (_, outcome) => {
     const place = entries.findIndex((entry) => entry.type === 'delivered' && 'outcome' in entry.delivery);
     const broken = withAt(entries, [place, 'delivery', 'outcome'], outcome).slice(0, place + 1);

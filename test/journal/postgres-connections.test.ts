@@ -20,14 +20,14 @@ const noRows = Buffer.concat([
   message('Z', Buffer.from('I')),
 ]);
 
-/** What it sends, packet by packet, on each connection; and how the journal fails, the last for want of its tables. */
+/** The packets that the server sends on each connection, and the error code of the journal. The last server has no tables. */
 const packets: [string, readonly Buffer[], string][] = [
   ['in the packet that accepts the connection', [Buffer.concat([accepted, shutDown])], 'journal_failed'],
   ['when it gets a statement', [accepted, shutDown], 'journal_failed'],
   ['in the packet that answers a statement', [accepted, Buffer.concat([noRows, shutDown])], 'invalid_journal'],
 ];
 
-// An error that nobody hears would end the process, and so fails this file.
+// An unhandled `error` event would end the process; Vitest reports it, and this file fails.
 it.each(packets)(
   'D-3: a server that shuts down %s fails a statement at most, never the process',
   async (_, packets, code) => {
@@ -47,7 +47,7 @@ it.each(packets)(
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const journal = postgresJournal(`postgres://somebody@127.0.0.1:${port}/database`);
+    const journal = postgresJournal(`postgres://user@127.0.0.1:${port}/database`);
     onTestFinished(async () => {
       await journal.close();
       for (const socket of sockets) socket.destroy();

@@ -32,8 +32,8 @@ it('W-2 W-4: a run that dies at a write is brought to its end by the next', { ti
   const { writes } = dieAt(backlogOfThree(), 0);
   expect(writes.length).toBeGreaterThan(30);
   const every = writes.map((_, index) => index + 1);
-  // Each of them takes a process: half of those that a run reads, the others on the next day, and of each the last;
-  // `npm run verify` tries them all.
+  // Each takes a process, so only the last write of each file that a run reads is tried, and half of these a day;
+  // `npm run verify` tries all.
   const day = Math.floor(Date.now() / 86_400_000);
   const isTried = (name: string, index: number) =>
     writes.lastIndexOf(name) === index && /(?:agent-state|bugs\.md|comments\.md|bug_report)/.test(name);

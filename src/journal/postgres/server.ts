@@ -18,7 +18,7 @@ export class PostgresServer {
     this.pool = new Pool(config);
     // An idle connection broke; the next statement opens another, and tells if it cannot.
     this.pool.on('error', ignore);
-    // One that breaks before its statement, in the packet that accepts it, or while it runs says so to the statement, too.
+    // A connection may break in the packet that accepts it, or during a statement, which then fails: the event tells no more.
     this.pool.on('connect', (client) => client.on('error', ignore));
   }
 

@@ -4,7 +4,7 @@ import type { SessionOptions } from '../options.ts';
 
 type Given = 'context' | 'signal' | 'telemetry' | 'inspect' | 'onEvent' | 'onDelivery';
 
-/** What a session has round it while it runs, of the process that runs it. None of it is written down. */
+/** What the process that runs a session gives it, such as its clock and its listeners. None of it is written down. */
 export type Surroundings = { clock: Clock; random: () => number; logger: Logger } & {
   [Name in Given]: SessionOptions[Name];
 };
