@@ -20,10 +20,11 @@ export async function serveCommand(positionals: readonly string[], flags: Flags)
     mcp === undefined
       ? await serveOpenai([agent], { http: place, logger })
       : await serveMcp(agent, { transport: http === undefined ? 'stdio' : { http: place }, logger });
-  if (served.url !== null) process.stderr.write(`Serving ${agent.name} at ${served.url}\n`);
   const end = () => void served.close();
   process.once('SIGINT', end);
   process.once('SIGTERM', end);
+  // Only now: whoever reads it may send a signal at once.
+  if (served.url !== null) process.stderr.write(`Serving ${agent.name} at ${served.url}\n`);
   await served.closed;
   return exitCodes.succeeded;
 }

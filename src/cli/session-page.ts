@@ -28,15 +28,19 @@ export async function openInspector(
 /** Keeps a page open until Ctrl-C if stderr is a terminal. */
 export async function keepOpenUntilInterrupted(address: string | null): Promise<void> {
   if (address === null || process.stderr.isTTY !== true) return;
-  process.stderr.write(`The page stays open at ${address}. Press Ctrl-C to close it.\n`);
-  await untilInterrupted();
+  await untilInterrupted(`The page stays open at ${address}. Press Ctrl-C to close it.`);
 }
 
-/** Resolves on SIGINT or SIGTERM. */
-export function untilInterrupted(): Promise<void> {
-  return new Promise((resolve) => {
+/**
+ * Resolves on SIGINT or SIGTERM.
+ * `notice` is written to stderr once both are listened to, since whoever reads it may send one at once.
+ */
+export async function untilInterrupted(notice: string): Promise<void> {
+  const interrupted = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
   });
+  process.stderr.write(`${notice}\n`);
+  await interrupted;
 }
 
 /** Refuses a file that could not be written, before anything is spent on what it is for. */

@@ -18,8 +18,7 @@ export async function inspectCommand([file, ...rest]: readonly string[], flags: 
   if (file !== undefined && !existsSync(file)) throw new UsageError(`There is no file ${file}.`);
   const journal = journalOf(file, flags);
   const shown = await openInspector(flags, journal);
-  process.stderr.write(`Open this in a browser: ${shown.address}\nPress Ctrl-C to end.\n`);
-  await untilInterrupted();
+  await untilInterrupted(`Open this in a browser: ${shown.address}\nPress Ctrl-C to end.`);
   await shown.close();
   await journal.close();
   return exitCodes.succeeded;
