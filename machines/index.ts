@@ -16,6 +16,7 @@ export {
 } from './contract/counters.ts';
 export * from './contract/effects.ts';
 export type * from './contract/events.ts';
+export { failedOutcome } from './contract/failed-outcome.ts';
 export { type Fault, type FaultKind, faultKinds, faultSlug, type RefusedPiece } from './contract/faults.ts';
 export { degenerateFinish, type FinishSense, finishSense, oversizedFinish } from './contract/finish-reasons.ts';
 export type { Json, JsonObject } from './contract/json.ts';

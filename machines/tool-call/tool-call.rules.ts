@@ -2,10 +2,10 @@ import type { CallName } from '../contract/calls.ts';
 import { estimateTokens } from '../contract/context.ts';
 import type { Delivered, StopSlug } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
+import { failedOutcome } from '../contract/failed-outcome.ts';
 import { nothingSpent } from '../contract/limits.ts';
 import type { Change } from '../contract/record.ts';
 import type { Slug } from '../contract/slugs.ts';
-import { failure } from '../contract/tool-result.ts';
 import type { Answer, AnswerSummary, Settled, ToolCallContext, ToolCallOutput } from './tool-call.types.ts';
 
 /** Returns the answer to a call that needs no effect: refused, acknowledged or executed by the provider. */
@@ -16,13 +16,9 @@ export function settled(disposition: Settled): Answer {
     case 'acknowledge': {
       const { message } = disposition;
       const result = { success: true, value: null, message };
-      return {
-        executed: false,
-        slug: null,
-        result,
-        output: { type: 'text', value: message },
-        ...costing(message, null),
-      };
+      const output = { type: 'text', value: message } as const;
+      const tokens = estimateTokens(message);
+      return { executed: false, slug: null, result, output, tokens, kept: null, spent: nothingSpent, at: null };
     }
     case 'provided': {
       const { slug } = disposition;
@@ -92,17 +88,7 @@ export function executed({ at, outcome: { slug, result, output, tokens, kept, sp
 }
 
 function unexecuted(slug: Slug, message: string, at: number | null): Answer {
-  return {
-    executed: false,
-    slug,
-    result: failure(message),
-    output: { type: 'error-text', value: message },
-    ...costing(message, at),
-  };
-}
-
-function costing(message: string, at: number | null): Pick<Answer, 'tokens' | 'kept' | 'spent' | 'at'> {
-  return { tokens: estimateTokens(message), kept: null, spent: nothingSpent, at };
+  return { executed: false, ...failedOutcome(slug, message), at };
 }
 
 /** Answers the call, once: in full as a fact (C-4), and in summary for the attempt. */

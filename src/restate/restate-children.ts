@@ -4,10 +4,9 @@ import {
   type Counters,
   type EffectOf,
   emptyCounters,
-  failure,
+  failedOutcome,
   requestBound,
   type Spent,
-  type ToolOutcome,
 } from '../../machines/index.ts';
 import type { SessionMessage } from '../journal/journal.ts';
 import type { SessionBudget } from '../session/options.ts';
@@ -15,7 +14,6 @@ import type { RootSession } from '../session/running-session.ts';
 import type { SessionResult } from '../session/session.ts';
 import type { SubSessions } from '../session/sub-agents/sub-sessions.ts';
 import { overridesIn } from '../vocabulary/overrides.ts';
-import { estimateOutputTokens } from '../vocabulary/tokens.ts';
 import type { RestateRequest } from './request.ts';
 import type { BegunChild, RestateChildren } from './restate-owner.ts';
 
@@ -81,7 +79,7 @@ export function childrenOf(
         running.delete(key);
         grants.giveBack(grant);
         if (typeof end !== 'string') return null;
-        return withoutResult(`${name} gave no result: ${life.redacted(end)}`, grant);
+        return failedOutcome('tool_exec_failed', `${name} gave no result: ${life.redacted(end)}`, spentOf(grant));
       },
     };
   };
@@ -130,13 +128,6 @@ function meantBy(sessionId: string | null, ids: readonly string[]): string | und
 }
 
 const aborted: SessionMessage = { type: 'session.abort', reason: 'its call was aborted' };
-
-/** The outcome of a call whose sub-agent is lost. */
-function withoutResult(message: string, grant: Allowance): ToolOutcome {
-  const output = { type: 'error-text' as const, value: message };
-  const told = { result: failure(message), output, kept: null, tokens: estimateOutputTokens(output) };
-  return { slug: 'tool_exec_failed', ...told, spent: spentOf(grant) };
-}
 
 /** The counters of a lost sub-agent. How much it spent is unknown, so its whole grant counts as spent. */
 function spentAll(grant: Allowance): Counters {

@@ -1,4 +1,4 @@
-import { type CallName, failure, keptResultId, nothingSpent, type ToolOutcome } from '../../machines/index.ts';
+import { type CallName, failedOutcome, keptResultId, nothingSpent, type ToolOutcome } from '../../machines/index.ts';
 import type { Clock } from '../host/clock.ts';
 import { waitOut } from '../host/deadline.ts';
 import type { EffectContext } from '../host/driver.ts';
@@ -29,10 +29,7 @@ export async function handOut(
 }
 
 export function unanswered(name: string, timeoutMs: number | null): ToolOutcome {
-  const message = `${name} was not answered within ${timeoutMs} ms.`;
-  const output = { type: 'error-text' as const, value: message };
-  const tokens = estimateOutputTokens(output);
-  return { slug: 'tool_timeout', result: failure(message), output, kept: null, tokens, spent: nothingSpent };
+  return failedOutcome('tool_timeout', `${name} was not answered within ${timeoutMs} ms.`);
 }
 
 /** Returns the outcome of a call that was answered from outside. */

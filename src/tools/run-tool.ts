@@ -1,6 +1,6 @@
 import {
   type CallName,
-  failure,
+  failedOutcome,
   keptResultId,
   nothingSpent,
   type Spent,
@@ -114,7 +114,8 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
         error: (error) => options.onError(name, callId, error),
       },
     );
-    if (ending.kind !== 'done') return outcome(timedOut(name, timeoutMs), 'tool_timeout', spent);
+    if (ending.kind !== 'done')
+      return failedOutcome('tool_timeout', `${name} did not finish within ${timeoutMs} ms and was cut off.`, spent);
     return outcome(ending.value, ending.value.result.success ? null : 'tool_exec_failed', spent);
   } catch (error) {
     options.onError(name, callId, error);
@@ -183,9 +184,4 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
 
 function outcome(rendered: Rendered, slug: ToolOutcome['slug'], spent: Spent): ToolOutcome {
   return { slug, ...rendered, tokens: estimateOutputTokens(rendered.output), spent };
-}
-
-function timedOut(name: string, timeoutMs: number | null): Rendered {
-  const message = `${name} did not finish within ${timeoutMs} ms and was cut off.`;
-  return { result: failure(message), output: { type: 'error-text', value: message }, kept: null };
 }

@@ -1,4 +1,4 @@
-import type { Delivery, Json } from '../../../machines/index.ts';
+import { type Delivery, failedOutcome, type Json } from '../../../machines/index.ts';
 
 /** Something else that might have been delivered, by a name for it. */
 export type Preset = { name: string; delivery: Delivery };
@@ -46,17 +46,9 @@ function requests(instead: Instead): Preset[] {
 }
 
 function tools(instead: Instead): Preset[] {
-  const failed = (message: string, slug: string): Json => ({
-    slug,
-    result: { success: false, value: null, message },
-    output: { type: 'error-text', value: message },
-    kept: null,
-    tokens: 10,
-    spent: { requests: 0, tokens: 0, costUsd: 0 },
-  });
   return [
-    instead('the tool fails', failed('what if it failed', 'tool_exec_failed')),
-    instead('the tool times out', failed('what if it timed out', 'tool_timeout')),
+    instead('the tool fails', failedOutcome('tool_exec_failed', 'what if it failed')),
+    instead('the tool times out', failedOutcome('tool_timeout', 'what if it timed out')),
   ];
 }
 

@@ -1,15 +1,13 @@
 import {
   type Effect,
   type Fault,
-  failure,
+  failedOutcome,
   type ModelOutcome,
-  nothingSpent,
   noUsage,
   type ToolOutcome,
 } from '../../../machines/index.ts';
 import type { EffectPolicy } from '../../host/journaled.ts';
 import type { Catalog } from '../../tools/catalog.ts';
-import { estimateOutputTokens } from '../../vocabulary/tokens.ts';
 
 /**
  * How a session's effects go on after its process died or suspended it (D-4). `hasSubAgents`: whether some still
@@ -59,14 +57,7 @@ export const interruptedRequest: ModelOutcome = {
   measured: null,
 };
 
-const said = 'interrupted, outcome unknown: the process ended while the tool ran, and it was not run again.';
-const output = { type: 'error-text' as const, value: said };
-
-const interruptedCall: ToolOutcome = {
-  slug: 'interrupted',
-  result: failure(said),
-  output,
-  kept: null,
-  tokens: estimateOutputTokens(output),
-  spent: nothingSpent,
-};
+const interruptedCall: ToolOutcome = failedOutcome(
+  'interrupted',
+  'interrupted, outcome unknown: the process ended while the tool ran, and it was not run again.',
+);
