@@ -1,6 +1,4 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { systemClock } from '../host/clock.ts';
-import { inTime } from '../host/deadline.ts';
 import { expected } from '../input/errors.ts';
 import { openaiCompatible } from '../model/compatible.ts';
 import type { ModelReference } from '../model/targets.ts';
@@ -21,7 +19,7 @@ export async function chosenModel({ model, baseUrl }: Flags): Promise<ModelRefer
   return standardModels.find(({ key }) => (process.env[key] ?? '') !== '')?.model ?? null;
 }
 
-/** Returns a model on an OpenAI-compatible server: the named one, or else the first one listed. */
+/** Returns a model on an OpenAI-compatible server. */
 async function compatibleModel(baseUrl: string, model: string | undefined): Promise<LanguageModelV4> {
   const {
     protocol = '',
@@ -34,29 +32,6 @@ async function compatibleModel(baseUrl: string, model: string | undefined): Prom
     throw new UsageError(expected('--base-url', baseUrl, 'a URL such as http://127.0.0.1:11434/v1'));
   if (username + password + search + hash !== '')
     throw new UsageError('`--base-url` must hold no user, no password and no query. A key goes into OPENAI_API_KEY.');
-  const id = model ?? (await firstModel(baseUrl));
-  return openaiCompatible(baseUrl, id, process.env.OPENAI_API_KEY);
-}
-
-async function firstModel(baseUrl: string): Promise<string> {
-  const url = `${baseUrl.replace(/\/$/, '')}/models`;
-  const hint = 'name a model with --model';
-  let body: unknown;
-  try {
-    const limits = { clock: systemClock, timeoutMs: 5_000 };
-    const key = process.env.OPENAI_API_KEY ?? '';
-    const headers: Record<string, string> = key === '' ? {} : { authorization: `Bearer ${key}` };
-    body = await inTime(limits, 'no answer within 5 s', async (signal) => {
-      const response = await fetch(url, { signal, headers });
-      if (!response.ok) throw new UsageError(`${url} answered with status ${response.status}; ${hint}.`);
-      return response.json();
-    });
-  } catch (error) {
-    if (error instanceof UsageError) throw error;
-    throw new UsageError(`Could not list the models at ${url}. Check that the server is running, or ${hint}.`);
-  }
-  const list = typeof body === 'object' && body !== null && 'data' in body && Array.isArray(body.data) ? body.data : [];
-  const id: unknown = list[0]?.id;
-  if (typeof id !== 'string') throw new UsageError(`${url} does not list any models; ${hint}.`);
-  return id;
+  if (model === undefined) throw new UsageError('Name a model of the server at `--base-url`: pass `--model`, too.');
+  return openaiCompatible(baseUrl, model, process.env.OPENAI_API_KEY);
 }

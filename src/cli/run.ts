@@ -42,7 +42,7 @@ export async function agentOf(given: AgentDefinition, flags: Flags, file?: strin
   const models = overrides && model !== null ? [model] : (given.models ?? []);
   if (models.length === 0) {
     throw new UsageError(
-      'No model is set: pass --model or --base-url, add models to the agent file, or set a key such as OPENAI_API_KEY.',
+      'No model is set: pass --model, add models to the agent file, or set a key such as OPENAI_API_KEY.',
     );
   }
   // The model of --base-url is made here, so the definition does not hold its key.

@@ -1,10 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { commands, commandTable, commandUsage, generalUsage } from '../../src/cli/command-line.ts';
 import { summary } from '../../src/cli/terminal/counters.ts';
 import { StreamedText } from '../../src/cli/terminal/streamed-text.ts';
@@ -36,22 +34,6 @@ describe('the help', () => {
 });
 
 describe('pawl run', () => {
-  it('asks a server for its models with the key, and says what is wrong with the answer', async () => {
-    const keys: (string | undefined)[] = [];
-    const server = createServer((request, response) => {
-      keys.push(request.headers.authorization);
-      response.writeHead(keys.length === 1 ? 401 : 200, { 'content-type': 'application/json' });
-      response.end('{"data":[]}');
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void server.close());
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-    const run = (env?: Record<string, string>) => pawl(['run', '--base-url', url, 'Go.'], undefined, env && { env });
-    expect((await run()).stderr).toContain('/v1/models answered with status 401; name a model with --model.');
-    expect((await run({ OPENAI_API_KEY: 'a-key' })).stderr).toContain('/v1/models does not list any models');
-    expect(keys).toEqual([undefined, 'Bearer a-key']);
-  });
-
   it('reads the prompt from stdin, after what is typed', async () => {
     await using server = await startModelServer([report(), report()]);
     await pawl(['run', ...on(server.url), '-'], undefined, { input: 'Sum up this.\n' });

@@ -6,7 +6,7 @@ import { type LocalTool, localTool } from '../local.ts';
 import { type ApiOperation, operationTool } from './openapi-operation.ts';
 import type { OpenApiOptions } from './openapi-options.ts';
 import { deref, type Json, type JsonRecord, list, record } from './openapi-schema.ts';
-import { checkAuth, type RestAuth } from './rest-auth.ts';
+import { checkAuth } from './rest-auth.ts';
 
 const methods = ['get', 'put', 'post', 'delete', 'patch', 'head'] as const;
 
@@ -19,8 +19,8 @@ export async function documentTools(
   options: OpenApiOptions,
 ): Promise<Record<string, LocalTool>> {
   const api = await readDocument(document);
-  const { include, exclude = [] } = options;
-  const auth = authOf(api, options.auth);
+  const { include, exclude = [], auth } = options;
+  checkAuth(auth);
   const tools: Record<string, LocalTool> = {};
   const known: string[] = [];
   /** The names so far, those of operations that are left out included, so that leaving one out renames no other. */
@@ -129,41 +129,6 @@ function baseUrlOf(servers: readonly (Json | undefined)[], given: string | undef
   }
   if (parsed.username === '' && parsed.password === '') return url.replace(/\/+$/, '');
   throw new PawlError('invalid_tool', '`baseUrl` must not contain credentials; pass them in `auth`.');
-}
-
-/** Returns the credentials, checked. */
-function authOf(api: JsonRecord, auth: OpenApiOptions['auth']): RestAuth | undefined {
-  const whole = withName(api, auth);
-  checkAuth(whole);
-  return whole;
-}
-
-/** Completes a key without a name from the document's key scheme: the one that it requires, or its only one. */
-function withName(api: JsonRecord, auth: OpenApiOptions['auth']): RestAuth | undefined {
-  if (typeof auth !== 'object' || auth === null || !('key' in auth) || 'name' in auth) return auth;
-  const all = Object.entries(record(record(api.components ?? {}).securitySchemes ?? {}));
-  const usable = all.filter(([, one]) => record(one).type === 'apiKey' && record(one).in !== 'cookie');
-  const named = requiredOf(api).flatMap((name) => usable.filter(([one]) => one === name));
-  const [first, ...others] = (named.length > 0 ? named.slice(0, 1) : usable).map(([, one]) => record(one));
-  if (first === undefined || typeof first.name !== 'string') {
-    throw new PawlError('invalid_tool', 'auth.key needs name and in, since the document has no key scheme.');
-  }
-  if (others.length > 0) {
-    const names = [first, ...others].map((one) => one.name).join(', ');
-    throw new PawlError('invalid_tool', `auth.key needs name and in, since the document has several keys: ${names}.`);
-  }
-  return { key: auth.key, name: first.name, in: first.in === 'query' ? 'query' : 'header' };
-}
-
-/**
- * Returns the names of the schemes that a document requires, the first alternative first; or else those of its operations,
- * if these agree.
- */
-function requiredOf(api: JsonRecord): string[] {
-  const namesIn = (security: Json | undefined) => list(security).flatMap((one) => Object.keys(record(one)));
-  const operations = Object.values(record(api.paths)).flatMap((item) => Object.values(record(item)));
-  const ofOperations = new Set(operations.flatMap((one) => namesIn(record(one).security)));
-  return [...namesIn(api.security), ...(ofOperations.size === 1 ? ofOperations : [])];
 }
 
 /** Returns a name in the characters that every provider accepts. */

@@ -8,8 +8,7 @@ export type OpenApiOptions = HttpPolicy & {
   exclude?: readonly string[];
   /** The base URL of the service; default: the document's first server. */
   baseUrl?: string;
-  /** A key without a name is sent as the document's own key scheme requires. */
-  auth?: RestAuth | { key: string };
+  auth?: RestAuth;
   /** Operations that need approval; default: none. */
   needsApproval?: boolean | readonly string[];
 };

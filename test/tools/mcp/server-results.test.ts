@@ -15,14 +15,6 @@ describe('what a server returns, as the model and the record get it', () => {
     expect(two.toJSON()).toBe('one\ntwo');
   });
 
-  it('structured content is compared with no text that is so long that it would hold up the process', () => {
-    const structured = { count: 7 };
-    const said = (length: number) => `${'x'.repeat(length)} count 7`;
-    expect(result([text(said(1_000))], structured).output()).toEqual({ type: 'text', value: said(1_000) });
-    const long = said(300_000);
-    expect(result([text(long)], structured).output()).toEqual({ type: 'text', value: `${long}\n{"count":7}` });
-  });
-
   it('an empty result says so to the model, and is empty in the record', () => {
     for (const empty of [result([]), result([text('')])]) {
       expect(empty.output()).toEqual({ type: 'text', value: 'The tool returned an empty result.' });
@@ -111,46 +103,12 @@ describe('structured content reaches the model once', () => {
     ['', { a: 1 }, true],
     ['nothing', {}, true],
     ['{}', {}, false],
-    ['a 1 {"a":1}', { a: 1 }, false],
+    [' { "b": [2], "a": 1 } ', { a: 1, b: [2] }, false],
     ['[1]', { a: 1 }, true],
     ['{"a":2}', { a: 1 }, true],
-    // Whole words alone: neither parts of words nor of numbers.
-    ['a is 12', { a: 1 }, true],
-    ['a is 21', { a: 1 }, true],
-    ['a is 1.5', { a: 1 }, true],
-    ['a is 1,500', { a: 1 }, true],
-    ['a is 2,1', { a: 1 }, true],
-    ['a is 1.', { a: 1 }, false],
-    ['a is (1)', { a: 1 }, false],
-    ['a: 1, 2', { a: 1 }, false],
-    ['a1 is 11 and 1', { a: 1 }, false],
-    ['the key is_set of sets', { key: 'set' }, true],
-    ['name: éric', { name: 'ric' }, true],
-    ['name: rice', { name: 'ric' }, true],
-    // Names may be written in any way, but all their words must be there.
-    ['Retry Count: 3', { retryCount: 3 }, false],
-    ['count: 3', { retryCount: 3 }, true],
-    ['retry: 3', { retryCount: 3 }, true],
-    ['RETRY-COUNT 3', { retry_count: 3 }, false],
-    ['x9 y 3', { x9Y: 3 }, false],
-    // Texts of one name need none in the text; numbers do.
-    ['ann and bob', { users: ['ann', 'bob'] }, false],
-    ['3 and 4', { sizes: [3, 4] }, true],
-    ['ann and bob', { one: 'ann', other: 'bob' }, true],
-    ['ann', { users: ['ann', ''] }, false],
-    ['true', { done: true }, true],
-    ['done: true', { done: true }, false],
-    ['found null', { found: null }, false],
-    ['the user: ann of Rome', { user: { name: 'ann', city: 'Rome' } }, true],
-    ['name ann, city Rome', { user: { name: 'ann', city: 'Rome' } }, false],
-  ])('%j with %j is added to: %s', (words, structured, added) => {
+    ['a is 1', { a: 1 }, true],
+    ['a 1 {"a":1}', { a: 1 }, true],
+  ])('%j with %j is added to, unless it is the same JSON: %s', (words, structured, added) => {
     expect(isAdded(words, structured)).toBe(added);
-  });
-
-  it('more than a hundred values are not compared, and added', () => {
-    const words = Array.from({ length: 101 }, (_, at) => `w${at}`);
-    const said = words.join(' ');
-    expect(isAdded(said, { words: words.slice(0, 100) })).toBe(false);
-    expect(isAdded(said, { words })).toBe(true);
   });
 });

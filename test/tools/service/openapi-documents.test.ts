@@ -146,53 +146,10 @@ describe('where the tools of a document send their requests', () => {
   );
 });
 
-describe('a key that the document says how to send', () => {
-  const of = (...schemes: object[]) => secured({}, schemes);
-  const secured = (more: object, schemes: readonly object[]) =>
-    document({ '/a': path('get') }, { components: { securitySchemes: { ...schemes } }, ...more });
-  const keyed = (...names: string[]) =>
-    Object.fromEntries(names.map((name, at) => [`/${at}`, path('get', { security: [{ [name]: [] }, {}] })]));
-  const inCookie = { type: 'apiKey', name: 'crumb', in: 'cookie' };
-  const inHeader = { type: 'apiKey', name: 'X-Own-Key', in: 'header' };
-  const inQuery = { type: 'apiKey', name: 'own', in: 'query' };
-  const basic = { type: 'http', scheme: 'basic' };
-
-  it('goes into the header or the query that its key scheme names', async () => {
-    const auth = { key: 'a-secret-key' };
-    const one = await received(of(basic, inCookie, inHeader), { auth });
-    expect([one.headers['x-own-key'], one.url]).toEqual(['a-secret-key', '/v1/a']);
-    await api?.[Symbol.asyncDispose]();
-    const other = await received(secured({ security: [{ 0: [] }] }, [inQuery, inHeader]), { auth });
-    expect([other.headers['x-own-key'], other.url]).toEqual([undefined, '/v1/a?own=a-secret-key']);
-    await api?.[Symbol.asyncDispose]();
-    for (const more of [{ security: [{ 1: [] }, { 0: [] }] }, { paths: keyed('1', '1') }]) {
-      const { headers } = await received(secured(more, [inQuery, inHeader]), { auth });
-      expect(headers['x-own-key']).toBe('a-secret-key');
-      await api?.[Symbol.asyncDispose]();
-    }
-    const named = await received(of(inQuery), { auth: { ...auth, name: 'mine', in: 'header' } });
-    expect([named.headers.mine, named.url]).toEqual(['a-secret-key', '/v1/a']);
-  });
-
-  it.each([{}, { security: [{ other: [] }, {}] }, { paths: keyed('0', '1') }])(
-    'is refused if the document has several, and does not require one of them: %j',
-    async (more) => {
-      const { message } = await refusal(secured(more, [inQuery, inHeader]), { auth: { key: 'a-secret-key' } });
-      expect(message).toBe('auth.key needs name and in, since the document has several keys: own, X-Own-Key.');
-    },
-  );
-
-  it.each([of(), of(inCookie), of(basic), document({ '/a': path('get') })])(
-    'is refused if the document has no key scheme',
-    async (given) => {
-      const { message } = await refusal(given, { auth: { key: 'a-secret-key' } });
-      expect(message).toBe('auth.key needs name and in, since the document has no key scheme.');
-    },
-  );
-
-  it.each([null, 'a-secret-key', 7])('is refused if it is no object: %j', async (auth) => {
-    expect((await refusal(of(inHeader), { auth, include: [] })).message).toContain('auth');
-    const { message } = await refusal(of(inHeader), { auth });
+describe('credentials', () => {
+  it.each([null, 'a-secret-key', 7])('are refused if they are no object: %j', async (auth) => {
+    expect((await refusal(document({ '/a': path('get') }), { auth, include: [] })).message).toContain('auth');
+    const { message } = await refusal(document({ '/a': path('get') }), { auth });
     expect(message).toMatch(/^`?auth/);
     expect(message).not.toContain('a-secret-key');
   });

@@ -14,7 +14,7 @@ describe('OpenAPI tools', () => {
     const tools = await openApiTools(example('3.0/json/petstore.json'), {
       baseUrl: `${api.url}/v2`,
       allowPrivate: true,
-      auth: { key: 'very-secret-key' },
+      auth: { key: 'very-secret-key', name: 'api_key' },
       include: ['findPetsByStatus', 'getPetById', 'POST /pet'],
     });
     expect(Object.keys(tools).toSorted()).toEqual(['addPet', 'findPetsByStatus', 'getPetById']);
