@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { parseDocument } from 'yaml';
 import { type AgentDefinition, definitionSchema, isAgent } from '../agent/definition.ts';
 import { given, messageOf, PawlError, shown } from '../input/errors.ts';
+import { isRecord } from '../platform/plain-json.ts';
 import type { LocalTool } from '../tools/local.ts';
 import { globOf } from '../workspace/globs.ts';
 import {
@@ -182,7 +183,7 @@ function frontMatter(path: string, text: string): Record<string, unknown> {
     if (matter === null)
       throw invalid(path, `has invalid YAML in its front matter: ${messageOf(error).split('\n')[0]}`);
   }
-  if (typeof matter !== 'object' || matter === null || Array.isArray(matter)) {
+  if (!isRecord(matter)) {
     throw invalid(path, 'must have a YAML mapping as its front matter');
   }
   return { ...matter };

@@ -29,7 +29,7 @@ export const commandTable = {
   fork: { args: '--at turn-N ID', help: 'start a new session from a turn of another' },
 } satisfies Record<string, { args: string; help: string }>;
 
-type Command = keyof typeof commandTable;
+export type Command = keyof typeof commandTable;
 export const commands = Object.keys(commandTable) as Command[];
 
 type Flag<Value> = {

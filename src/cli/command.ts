@@ -1,7 +1,17 @@
 import { messageOf, PawlError } from '../input/errors.ts';
 import { packageVersion } from '../platform/version.ts';
 import { chatCommand } from './chat/chat.ts';
-import { commands, commandUsage, exitCodes, generalUsage, isCommand, readFlags, UsageError } from './command-line.ts';
+import {
+  type Command,
+  commands,
+  commandUsage,
+  exitCodes,
+  type Flags,
+  generalUsage,
+  isCommand,
+  readFlags,
+  UsageError,
+} from './command-line.ts';
 import { demoCommand } from './demo/demo.ts';
 import { initCommand } from './init/init.ts';
 import { runCommand } from './run.ts';
@@ -11,43 +21,32 @@ import { exportCommand, forkCommand, replayCommand, sessionsCommand } from './se
 import { resumeCommand } from './sessions/resume.ts';
 import { workCommand } from './work/work.ts';
 
+const run: Record<Command, (positionals: readonly string[], flags: Flags) => Promise<number>> = {
+  run: runCommand,
+  chat: chatCommand,
+  init: initCommand,
+  demo: demoCommand,
+  serve: serveCommand,
+  work: workCommand,
+  sessions: sessionsCommand,
+  resume: resumeCommand,
+  replay: replayCommand,
+  export: exportCommand,
+  inspect: inspectCommand,
+  fork: forkCommand,
+};
+
 async function main(argv: readonly string[]): Promise<number> {
   const { command, rest, flags, help, version } = readFlags(argv);
   if (version) return print(`${packageVersion}\n`);
   if (command === 'help') return print(isCommand(rest[0]) ? commandUsage(rest[0]) : generalUsage());
   if (help) return print(isCommand(command) ? commandUsage(command) : generalUsage());
-  switch (command) {
-    case 'run':
-      return runCommand(rest, flags);
-    case 'chat':
-      return chatCommand(rest, flags);
-    case 'init':
-      return initCommand(rest);
-    case 'demo':
-      return demoCommand(rest, flags);
-    case 'serve':
-      return serveCommand(rest, flags);
-    case 'work':
-      return workCommand(rest, flags);
-    case 'sessions':
-      return sessionsCommand(rest, flags);
-    case 'resume':
-      return resumeCommand(rest, flags);
-    case 'replay':
-      return replayCommand(rest, flags);
-    case 'export':
-      return exportCommand(rest, flags);
-    case 'inspect':
-      return inspectCommand(rest, flags);
-    case 'fork':
-      return forkCommand(rest, flags);
-    default:
-      throw new UsageError(
-        command === undefined
-          ? `Missing command: ${commands.slice(0, -1).join(', ')} or ${commands.at(-1)}.`
-          : `Unknown command "${command}". Commands: ${commands.join(', ')}.`,
-      );
-  }
+  if (isCommand(command)) return run[command](rest, flags);
+  throw new UsageError(
+    command === undefined
+      ? `Missing command: ${commands.slice(0, -1).join(', ')} or ${commands.at(-1)}.`
+      : `Unknown command "${command}". Commands: ${commands.join(', ')}.`,
+  );
 }
 
 function print(text: string): number {

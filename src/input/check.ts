@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { valueAt } from '../platform/plain-json.ts';
 import { expected, fieldName, PawlError, type PawlErrorCode, shown } from './errors.ts';
 
 /** Without zod's compiled parsers: compiling one takes longer than all that a process parses with it. */
@@ -34,7 +35,7 @@ function sentences(
     return issue.keys.map((key) => unknownOption(fieldName(root, [...issue.path, key]), key, known));
   }
   const field = fieldName(root, issue.path) || whole;
-  return [expected(field, valueAtPath(value, issue.path), shapeOf(issue))];
+  return [expected(field, valueAt(value, issue.path), shapeOf(issue))];
 }
 
 /** Zod's types, in words; of any other, zod's name is the word. */
@@ -75,14 +76,6 @@ export function likeness(one: string, other: string): number {
   const [left, right] = [pairs(one), pairs(other)];
   const total = left.size + right.size;
   return total === 0 ? 0 : (2 * [...left].filter((pair) => right.has(pair)).length) / total;
-}
-
-/** Returns what is at a path of a value; undefined if nothing is. */
-export function valueAtPath(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
-    value,
-  );
 }
 
 function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): string[] {

@@ -1,5 +1,6 @@
 import { isPreparing, slugTable } from '../../machines/index.ts';
 import { PawlError } from '../input/errors.ts';
+import { isRecord } from '../platform/plain-json.ts';
 import type { JournalEntry } from './journal.ts';
 
 /**
@@ -14,17 +15,17 @@ export function checkEntries(entries: readonly JournalEntry[], before = 0): void
 }
 
 function isWhole(entry: unknown): boolean {
-  if (!isObject(entry) || typeof entry.scope !== 'string') return false;
+  if (!isRecord(entry) || typeof entry.scope !== 'string') return false;
   const { type, head, delivery, sighting } = entry;
   switch (type) {
     case 'started':
     case 'run':
-      return isObject(head) && typeof head.sessionId === 'string';
+      return isRecord(head) && typeof head.sessionId === 'string';
     case 'delivered':
     case 'run.delivered':
-      return isObject(delivery) && (!('outcome' in delivery) || isOutcome(String(delivery.key), delivery.outcome));
+      return isRecord(delivery) && (!('outcome' in delivery) || isOutcome(String(delivery.key), delivery.outcome));
     case 'sighted':
-      return isObject(sighting) && ['string', 'undefined'].includes(typeof sighting.childSessionId);
+      return isRecord(sighting) && ['string', 'undefined'].includes(typeof sighting.childSessionId);
     default:
       return typeof type === 'string';
   }
@@ -32,14 +33,10 @@ function isWhole(entry: unknown): boolean {
 
 /** Whether an outcome says how its effect ended. For the last one, the journal has no facts with which to compare it. */
 function isOutcome(key: string, outcome: unknown): boolean {
-  if (!isObject(outcome)) return false;
+  if (!isRecord(outcome)) return false;
   const { ok, slug = null } = outcome;
   if (isPreparing(key) && (typeof ok !== 'boolean' || (!ok && slug === null))) return false;
   return slug === null || (typeof slug === 'string' && Object.hasOwn(slugTable, slug));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Deltas wait for the next write, since a reply has very many. */

@@ -12,7 +12,7 @@ import {
 } from '@ai-sdk/provider';
 import type { Fault, FaultKind } from '../../machines/index.ts';
 import { messageOf } from '../input/errors.ts';
-import { plainJson } from '../platform/plain-json.ts';
+import { jsonIn, plainJson } from '../platform/plain-json.ts';
 import { headOf } from '../platform/text.ts';
 import { redact } from '../secrets/redact.ts';
 import { tooLong } from './context-length.ts';
@@ -140,11 +140,11 @@ function fieldIn(body: unknown, names: readonly string[]): unknown {
 /** Returns what describes an error: that of the provider, and what a gateway passes on of another's. */
 function partsOf(error: unknown): Record<string, unknown>[] {
   let body: unknown = error;
-  if (error instanceof Error) body = APICallError.isInstance(error) ? parsed(error.responseBody ?? '') : error.cause;
+  if (error instanceof Error) body = APICallError.isInstance(error) ? jsonIn(error.responseBody ?? '') : error.cause;
   const own = errorIn(body);
   const inner = [fieldIn(own, ['innererror', 'inner_error'])];
   const raw = Object(fieldIn(own, ['metadata'])).raw;
-  if (typeof raw === 'string') inner.push(errorIn(parsed(raw) ?? { message: raw }));
+  if (typeof raw === 'string') inner.push(errorIn(jsonIn(raw) ?? { message: raw }));
   return [own, ...inner].flatMap((one) => (typeof one === 'object' && one !== null ? [{ ...one }] : []));
 }
 
@@ -165,19 +165,11 @@ function statusIn([own]: readonly Record<string, unknown>[]): number | null {
   return typeof status === 'number' && status >= 400 && status !== 499 ? status : null;
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
 /** Returns what is said about the error, in lower case. Other fields may quote the prompt, and a success the model. */
 function wordsOf(error: unknown, parts: readonly Record<string, unknown>[]): string {
   if (APICallError.isInstance(error)) {
     const { statusCode = 0, responseBody = '' } = error;
-    const body = parsed(responseBody);
+    const body = jsonIn(responseBody);
     const said = parts.flatMap(({ message, error: text, detail }) => [message, text, detail]);
     if (statusCode >= 300 && (body === null || typeof body === 'string')) said.push(responseBody.slice(0, 10_000));
     return said

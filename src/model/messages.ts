@@ -4,7 +4,7 @@ import type { FileData, Json, Message } from '../../machines/index.ts';
 import { expected, fieldName, messageOf, PawlError } from '../input/errors.ts';
 import { toBase64 } from '../platform/bytes.ts';
 import { lazily } from '../platform/lazily.ts';
-import { plainJson } from '../platform/plain-json.ts';
+import { isRecord, plainJson } from '../platform/plain-json.ts';
 import { contentPiece, type SdkPiece } from '../vocabulary/sdk-messages.ts';
 
 /** A message passed in: from the conversation of an earlier session, or an AI SDK model message (without `system`). */
@@ -198,7 +198,7 @@ function toFileData(value: AnyFileData): FileData {
  * tool; anything else that is not an object is kept as text, so that every provider accepts the conversation (C-2).
  */
 function givenInput(input: unknown, isText = false): { input: Record<string, Json>; isText?: true } {
-  if (typeof input === 'object' && input !== null && !Array.isArray(input)) {
+  if (isRecord(input)) {
     return { input: JSON.parse(JSON.stringify(input)), ...(isText && { isText }) };
   }
   if (typeof input === 'string') return { input: { text: input }, isText: true };

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { shapeOf, valueAtPath } from '../input/check.ts';
+import { shapeOf } from '../input/check.ts';
 import { expected } from '../input/errors.ts';
 import type { InputMessage } from '../model/messages.ts';
+import { valueAt } from '../platform/plain-json.ts';
 
 /** A request that cannot be answered: `param` names the field, as OpenAI's API does. */
 export class BadRequest extends Error {
@@ -72,7 +73,7 @@ export function completionRequest(body: unknown): CompletionRequest {
     const path = issue?.path ?? [];
     const param = path.map(String).join('.') || null;
     const shape = issue === undefined ? 'valid' : shapeOf(issue);
-    throw new BadRequest(expected(param ?? 'body', valueAtPath(body, path), shape), param);
+    throw new BadRequest(expected(param ?? 'body', valueAt(body, path), shape), param);
   }
   const { model, messages, stream, stream_options: options } = parsed.data;
   const given = messages.flatMap(inputMessage);

@@ -114,6 +114,27 @@ function binary(view: ArrayBufferView): string {
   return `[binary, ${view.byteLength} bytes]`;
 }
 
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Returns what is at a path of a value; undefined if nothing is. */
+export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
+    value,
+  );
+}
+
+/** Returns what a text is the JSON of; undefined if it is not JSON. */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Parses JSON. An integer that no number holds exactly becomes a text of its digits, since it may be an id. A runtime that
  * does not pass on the source of a value (Node before 21) rounds it.

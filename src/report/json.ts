@@ -1,6 +1,6 @@
-import { plainJson } from '../platform/plain-json.ts';
+import { plainJson, valueAt } from '../platform/plain-json.ts';
 import type { CompiledSchema, Validation } from '../schema/schema.ts';
-import { parsedWhole, valueAt, withValueAt } from '../schema/text-of-json.ts';
+import { parsedWhole, withValueAt } from '../schema/text-of-json.ts';
 import type { Path } from '../schema/validation.ts';
 import { acceptedVerdict, missingReport, parseJsonText, type ReportFormat, schemaFail } from './format.ts';
 

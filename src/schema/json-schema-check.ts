@@ -1,5 +1,6 @@
 import type { Ajv, ErrorObject } from 'ajv';
 import type { RegExpEngine } from 'ajv/dist/types/index.js';
+import { isRecord } from '../platform/plain-json.ts';
 import { runBounded, wasEnded } from './bounded-check.ts';
 import { type Path, reasonsText, type Validation } from './validation.ts';
 
@@ -82,10 +83,6 @@ function mapped(schema: object, change: (schema: Schema) => Schema): Schema {
   return change(
     Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, within(keyword, value)])),
   );
-}
-
-function isRecord(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function compiled(ajv: Ajv, jsonSchema: object): Check {

@@ -3,6 +3,7 @@ import { asSchema } from '@ai-sdk/provider-utils';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { FlexibleSchema } from 'ai';
 import { expected, messageOf, PawlError } from '../input/errors.ts';
+import { isRecord } from '../platform/plain-json.ts';
 import { isPromiseLike } from '../platform/promises.ts';
 import { compileOwn } from './own-schema.ts';
 import { after, type CompiledSchema, type Path, reasonsText, type Validation } from './validation.ts';
@@ -91,8 +92,7 @@ function validationOf(result: SdkValidation): Validation {
 
 function isPlainJsonSchema(schema: AnySchema): schema is JSONSchema7 {
   if (typeof schema === 'function') return false;
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
-    throw new TypeError('It is not an object.');
+  if (!isRecord(schema)) throw new TypeError('It is not an object.');
   const field = Object.values(schema).find((one) => typeof one === 'object' && one !== null && '_zod' in one);
   if (field !== undefined && !('~standard' in schema)) throw new TypeError('Wrap its fields in z.object().');
   return !('~standard' in schema) && !('_zod' in schema) && !('jsonSchema' in schema && 'validate' in schema);

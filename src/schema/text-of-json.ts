@@ -12,13 +12,6 @@ export function parsedWhole(text: unknown): unknown {
   }
 }
 
-export function valueAt(value: unknown, path: Path): unknown {
-  return path.reduce<unknown>(
-    (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
-    value,
-  );
-}
-
 /** Returns a copy of JSON with another value at a path. */
 export function withValueAt(value: unknown, [key, ...rest]: Path, replacement: unknown): unknown {
   if (key === undefined) return replacement;

@@ -14,6 +14,7 @@ import { check } from '../input/check.ts';
 import { messageOf } from '../input/errors.ts';
 import { nonBlank } from '../input/shapes.ts';
 import type { SessionEvent } from '../observe/events.ts';
+import { isRecord } from '../platform/plain-json.ts';
 import { packageVersion } from '../platform/version.ts';
 import type { ApprovalInput, Session, SessionResult } from '../session/session.ts';
 import { type ServerSessions, TooManySessions } from './sessions.ts';
@@ -162,10 +163,9 @@ function resultOf({ success, report, slugs }: SessionResult): CallToolResult {
   const { content } = report;
   if (report.format === 'files' && success) return { content: (content as FilePart[]).map(fileOf) };
   const text = typeof content === 'string' ? content : JSON.stringify(content);
-  const isObject = typeof content === 'object' && content !== null && !Array.isArray(content);
   return {
     content: [{ type: 'text', text }],
-    ...(isObject && { structuredContent: { ...content } }),
+    ...(isRecord(content) && { structuredContent: { ...content } }),
     ...(!success && { isError: true, _meta: { slugs } }),
   };
 }

@@ -3,7 +3,7 @@ import type { ToolOutput } from '../../machines/index.ts';
 import { check, likeness } from '../input/check.ts';
 import { expected, PawlError, shown } from '../input/errors.ts';
 import { milliseconds } from '../input/shapes.ts';
-import { plainJson } from '../platform/plain-json.ts';
+import { isRecord, plainJson } from '../platform/plain-json.ts';
 import { withoutExtraFields } from '../schema/forbidden-fields.ts';
 import { type AnySchema, type CheckAtOnce, type CompiledSchema, checkAtOnce, compileSchema } from '../schema/schema.ts';
 import type { OfferedTool } from '../vocabulary/offered-tool.ts';
@@ -48,7 +48,7 @@ export type LocalTool = (SdkTool | ClientTool | FunctionTool) & OwnFields;
  */
 export function idempotent<Tool extends LocalTool>(tool: Tool): Tool & { idempotent: true } {
   const given: unknown = tool;
-  if (typeof given !== 'function' && (typeof given !== 'object' || given === null || Array.isArray(given)))
+  if (typeof given !== 'function' && !isRecord(given))
     throw new PawlError('invalid_tool', expected('tool', given, 'an AI SDK tool or a function'));
   if (typeof tool === 'function') return Object.assign(tool.bind(null) as Tool, tool, { idempotent: true as const });
   return { ...tool, ...allFieldsOf(tool), idempotent: true };

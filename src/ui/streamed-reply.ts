@@ -11,6 +11,7 @@ import {
   type ReplySource,
 } from '../../machines/index.ts';
 import type { SessionEvent } from '../observe/events.ts';
+import { isRecord } from '../platform/plain-json.ts';
 import type { UIChunk } from './ui-message.ts';
 
 type Delta = Extract<SessionEvent, { type: 'model.delta' }>;
@@ -183,7 +184,7 @@ function sourceChunk(source: ReplySource['source']): UIChunk[] {
 }
 
 function objectOf(value: Json): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+  return isRecord(value) ? value : {};
 }
 
 function textOf(value: Json | undefined): string {

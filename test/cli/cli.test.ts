@@ -69,11 +69,10 @@ describe('the command', () => {
     });
   });
 
-  it('run: --base-url finds the model automatically, and --json prints only the result', async () => {
-    await using server = await startModelServer(({ method }) =>
-      method === 'GET' ? { body: '{"data":[{"id":"local-model"}]}' } : report('# Done'),
-    );
-    const { code, stdout } = await pawl(['run', '--base-url', server.url, '--json', 'Say done.']);
+  it('run: --base-url names a server, and --json prints only the result', async () => {
+    await using server = await startModelServer([report('# Done')]);
+    const model = ['--base-url', server.url, '--model', 'local-model'];
+    const { code, stdout } = await pawl(['run', ...model, '--json', 'Say done.']);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ success: true, report: { content: '# Done' } });
     expect(server.requests.at(-1)?.body.model).toBe('local-model');

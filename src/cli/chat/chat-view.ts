@@ -1,21 +1,20 @@
-import { styleText } from 'node:util';
 import type { SessionEvent } from '../../observe/events.ts';
 import { tame } from '../../platform/text.ts';
 import type { SessionResult } from '../../session/session.ts';
 import { summary } from '../terminal/counters.ts';
+import { Screen } from '../terminal/screen.ts';
 import { StreamedText } from '../terminal/streamed-text.ts';
 import { clip, wrapped } from '../terminal/text.ts';
 
 /** Shows a conversation: the text as it comes, and a line for whatever else happens. */
 export class ChatView {
-  private readonly out: NodeJS.WriteStream;
+  private readonly screen: Screen;
   private readonly text = new StreamedText();
-  private isGrowing = false;
   /** Whether this session's last reply was shown as it came. */
   private wasStreamed = false;
 
   constructor(out: NodeJS.WriteStream) {
-    this.out = out;
+    this.screen = new Screen(out);
   }
 
   show(event: SessionEvent): void {
@@ -58,7 +57,7 @@ export class ChatView {
     const { success, report, failure, slugs } = result;
     if (!success) {
       const detail = failure.detail === null ? '' : `: ${failure.detail}`;
-      this.line(this.paint('red', clip(`${result.status} (${slugs.join(', ')})${detail}`, 400)));
+      this.line(this.screen.paint('red', clip(`${result.status} (${slugs.join(', ')})${detail}`, 400)));
     } else if (!this.wasStreamed) {
       for (const line of wrapped(String(report.content), this.width())) this.line(line);
     }
@@ -68,21 +67,17 @@ export class ChatView {
   /** A line about the conversation, apart from it. */
   note(text: string): void {
     for (const line of wrapped(`  · ${tame(text).replace(/\s+/g, ' ').trim()}`, this.width()))
-      this.line(this.paint('dim', line));
+      this.line(this.screen.paint('dim', line));
   }
 
   line(text: string): void {
-    this.clear();
-    this.out.write(`${text}\n`);
+    this.screen.line(text);
   }
 
   private stream(delta: string): void {
     this.wasStreamed = true;
     for (const line of this.text.takeDelta(delta, this.width())) this.line(line);
-    if (this.out.isTTY !== true) return;
-    this.clear();
-    this.out.write(this.text.growing(this.width()));
-    this.isGrowing = true;
+    this.screen.last(this.text.growing(this.width()));
   }
 
   private endText(): void {
@@ -90,16 +85,7 @@ export class ChatView {
     if (rest !== null && rest !== '') this.line(rest);
   }
 
-  private clear(): void {
-    if (this.isGrowing) this.out.write('\r\u001b[K');
-    this.isGrowing = false;
-  }
-
   private width(): number {
-    return this.out.isTTY === true ? Math.max(20, (this.out.columns || 80) - 1) : Number.POSITIVE_INFINITY;
-  }
-
-  private paint(style: 'red' | 'dim', text: string): string {
-    return styleText(style, text, { stream: this.out });
+    return this.screen.textWidth - 1;
   }
 }

@@ -1,4 +1,3 @@
-import { styleText } from 'node:util';
 import type { Counters } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
 import type { SessionEvent } from '../../observe/events.ts';
@@ -6,27 +5,25 @@ import { counted } from '../../platform/text.ts';
 import { callIn } from '../../session/recovery/messages.ts';
 import type { SessionResult } from '../../session/session.ts';
 import { statusText, summary } from './counters.ts';
+import { Screen } from './screen.ts';
 import { StreamedText } from './streamed-text.ts';
 import { clip, clipPainted, oneLine, wrapped } from './text.ts';
-
-type Style = Parameters<typeof styleText>[0];
 
 /**
  * The live view of a session: a tree of session > turn > attempt > tool that grows with each event. On a terminal, a
  * status line below it shows how much of the bound is used.
  */
 export class TerminalView {
-  private readonly out: NodeJS.WriteStream;
+  private readonly screen: Screen;
   private readonly agent: Agent;
   private counters: (() => Readonly<Counters>) | null = null;
-  private statusShown = false;
   /** The text of the reply that streams. */
   private readonly text = new StreamedText();
   /** The inputs of the calls in progress, by session and call. */
   private readonly inputs = new Map<string, string>();
 
   constructor(out: NodeJS.WriteStream, agent: Agent) {
-    this.out = out;
+    this.screen = new Screen(out);
     this.agent = agent;
   }
 
@@ -42,23 +39,23 @@ export class TerminalView {
     }
     // A sub-agent's session is indented below the call that it answers.
     const margin = '│  │  '.repeat(event.path.length);
-    for (const line of this.lines(event)) this.line(clipPainted(`${margin}${line}`, this.width()));
+    for (const line of this.lines(event)) this.screen.line(clipPainted(`${margin}${line}`, this.screen.width));
     this.status();
   }
 
   end(result: SessionResult): void {
-    this.clearStatus();
     const { status, report, slugs } = result;
     const mark = result.success
       ? this.paint('green', `● ${status}`)
       : this.paint('red', `● ${status}: ${slugs.join(', ')}`);
-    this.line('');
-    this.line(`${mark}  ${this.paint('dim', `report: ${report.source}`)}`);
-    this.line('');
+    this.screen.line('');
+    this.screen.line(`${mark}  ${this.paint('dim', `report: ${report.source}`)}`);
+    this.screen.line('');
     const text = typeof report.content === 'string' ? report.content : JSON.stringify(report.content, null, 2);
-    for (const line of wrapped(text, this.lineWidth())) this.line(line);
-    this.line('');
-    for (const line of wrapped(summary(result, this.bound()), this.lineWidth())) this.line(this.paint('dim', line));
+    for (const line of wrapped(text, this.screen.textWidth)) this.screen.line(line);
+    this.screen.line('');
+    for (const line of wrapped(summary(result, this.bound()), this.screen.textWidth))
+      this.screen.line(this.paint('dim', line));
   }
 
   private lines(event: SessionEvent): string[] {
@@ -88,7 +85,7 @@ export class TerminalView {
         if (rest !== null) return rest === '' ? [] : [this.said(rest)];
         const text = event.reply?.content.find((part) => part.type === 'text');
         return text?.type === 'text' && text.text.trim() !== ''
-          ? [`│  │  ${this.paint('dim', `"${clip(text.text, this.width() - 12)}"`)}`]
+          ? [`│  │  ${this.paint('dim', `"${clip(text.text, this.screen.width - 12)}"`)}`]
           : [];
       }
       case 'progress.reported':
@@ -109,7 +106,12 @@ export class TerminalView {
         const [outcome, about] = slug === null ? ['ok', size] : [slug, oneLine(result.message)];
         // The outcome has to be seen; of the input, what there is room for.
         const room =
-          this.width() - 5 * event.path.length - name.length - outcome.length - (slug === null ? size.length : 0) - 14;
+          this.screen.width -
+          5 * event.path.length -
+          name.length -
+          outcome.length -
+          (slug === null ? size.length : 0) -
+          14;
         const called = input === '' || input === '{}' || room < 4 ? name : `${name} ${clip(input, room)}`;
         const painted = this.paint(slug === null ? 'green' : 'red', outcome);
         return [`│  │  ├─ ${called}  ${painted}  ${this.paint('dim', about)}`];
@@ -148,11 +150,9 @@ export class TerminalView {
 
   /** Shows text as it comes: whole lines, and the one that grows in place of the status line. */
   private stream({ kind, delta, path }: Extract<SessionEvent, { type: 'model.delta' }>): void {
-    if (kind !== 'text' || path.length > 0 || this.out.isTTY !== true) return;
-    for (const line of this.text.takeDelta(delta, this.width() - 8)) this.line(this.said(line));
-    this.clearStatus();
-    this.out.write(this.said(this.text.growing(this.width() - 8)));
-    this.statusShown = true;
+    if (kind !== 'text' || path.length > 0 || !this.screen.isTerminal) return;
+    for (const line of this.text.takeDelta(delta, this.screen.width - 8)) this.screen.line(this.said(line));
+    this.screen.last(this.said(this.text.growing(this.screen.width - 8)));
   }
 
   private said(line: string): string {
@@ -163,35 +163,13 @@ export class TerminalView {
     return this.agent.limits.maxTurns * this.agent.limits.maxRetries;
   }
 
-  private width(): number {
-    return Math.max(20, Math.min(this.out.columns || 120, 160));
-  }
-
-  /** The width of running text; without a terminal, lines are as long as they are. */
-  private lineWidth(): number {
-    return this.out.isTTY === true ? this.width() : Number.POSITIVE_INFINITY;
-  }
-
-  private line(text: string): void {
-    this.clearStatus();
-    this.out.write(`${text}\n`);
-  }
-
   private status(): void {
-    if (this.out.isTTY !== true || this.counters === null) return;
+    if (this.counters === null) return;
     const text = statusText(this.counters(), this.bound());
-    this.clearStatus();
-    this.out.write(this.paint('inverse', ` ${clip(text, this.width() - 2)} `));
-    this.statusShown = true;
+    this.screen.last(this.paint('inverse', ` ${clip(text, this.screen.width - 2)} `));
   }
 
-  private clearStatus(): void {
-    if (!this.statusShown) return;
-    this.out.write('\r\u001b[K');
-    this.statusShown = false;
-  }
-
-  private paint(style: Style, text: string): string {
-    return styleText(style, text, { stream: this.out });
+  private paint(...styled: Parameters<Screen['paint']>): string {
+    return this.screen.paint(...styled);
   }
 }

@@ -1,4 +1,3 @@
-import { styleText } from 'node:util';
 import { reasonOf } from '../../../machines/index.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import { counted, tame } from '../../platform/text.ts';
@@ -6,15 +5,12 @@ import { callIn } from '../../session/recovery/messages.ts';
 import type { WorkflowEvent } from '../../workflow/options.ts';
 import type { WorkflowResult } from '../../workflow/run/run-workflow.ts';
 import { thousands } from './counters.ts';
+import { Screen } from './screen.ts';
 import { clip, clipPainted, oneLine } from './text.ts';
-
-type Style = Parameters<typeof styleText>[0];
 
 /** The live view of a run. On a terminal, a status line shows the queue, phase and consecutive failures. */
 export class WorkView {
-  private readonly out: NodeJS.WriteStream;
-  /** The status line on the screen, or null. */
-  private statusShown: string | null = null;
+  private readonly screen: Screen;
   /** The phase of the run, and of the items in progress, by their ids. */
   private phase = '';
   private readonly items = new Map<string, string>();
@@ -28,7 +24,7 @@ export class WorkView {
   private readonly tools = new Map<string, string>();
 
   constructor(out: NodeJS.WriteStream) {
-    this.out = out;
+    this.screen = new Screen(out);
   }
 
   show(event: WorkflowEvent): void {
@@ -42,7 +38,7 @@ export class WorkView {
     }
     if (event.type === 'item.succeeded') this.failuresInARow = 0;
     if (event.type === 'item.succeeded' || event.type === 'item.setAside') this.items.delete(event.id);
-    for (const line of this.lines(event)) this.line(clipPainted(line, this.columns()));
+    for (const line of this.lines(event)) this.screen.line(clipPainted(line, this.screen.width));
     this.status();
   }
 
@@ -64,26 +60,29 @@ export class WorkView {
     }
     if (event.type === 'attempt.failed') {
       const where = `${clip(event.agent, 40)} turn ${event.turn}, attempt ${event.attempt}`;
-      this.line(clipPainted(`│  │  ${this.paint('dim', `${where}: ${event.slugs.join(', ')}`)}`, this.columns()));
+      this.screen.line(
+        clipPainted(`│  │  ${this.paint('dim', `${where}: ${event.slugs.join(', ')}`)}`, this.screen.width),
+      );
     }
     if (event.type === 'tool.answered' && event.slug !== null) {
-      this.line(clipPainted(`│  │  ${this.paint('dim', `${clip(event.name, 40)}: ${event.slug}`)}`, this.columns()));
+      this.screen.line(
+        clipPainted(`│  │  ${this.paint('dim', `${clip(event.name, 40)}: ${event.slug}`)}`, this.screen.width),
+      );
     }
     this.status();
   }
 
   end(result: WorkflowResult, folder: string): void {
-    this.clearStatus();
     const { status, incidents, succeeded, failures, setAside, created, problems, abortReason } = result;
     // An incident need not end a run, such as a crash in an earlier life.
     const reasons = abortReason === null ? incidents.map(reasonOf) : [abortReason];
-    this.line('');
-    this.line(
+    this.screen.line('');
+    this.screen.line(
       status === 'completed'
         ? this.paint('green', '● completed')
         : this.paint('red', `● exited early: ${oneLine(reasons.join('; '))}`),
     );
-    this.line('');
+    this.screen.line('');
     const rows = [
       ['succeeded', succeeded.join(', ')],
       ['failed', failures.map(({ id, slugs }) => `${id} (${slugs[0] ?? 'no slug'})`).join(', ')],
@@ -96,10 +95,11 @@ export class WorkView {
       ['report', `${folder}/session_report.md`],
     ];
     for (const [name = '', value = ''] of rows) {
-      if (value !== '') this.line(`${this.paint('dim', name.padEnd(12))}${tame(value)}`);
+      if (value !== '') this.screen.line(`${this.paint('dim', name.padEnd(12))}${tame(value)}`);
     }
-    for (const warning of result.warnings) this.line(`${this.paint('yellow', 'warning'.padEnd(12))}${tame(warning)}`);
-    for (const problem of problems) this.line(`\n${this.paint('red', 'problem')}  ${tame(problem)}`);
+    for (const warning of result.warnings)
+      this.screen.line(`${this.paint('yellow', 'warning'.padEnd(12))}${tame(warning)}`);
+    for (const problem of problems) this.screen.line(`\n${this.paint('red', 'problem')}  ${tame(problem)}`);
   }
 
   private lines(event: WorkflowEvent): string[] {
@@ -156,17 +156,7 @@ export class WorkView {
     }
   }
 
-  private columns(): number {
-    return Math.min(this.out.columns || 120, 160);
-  }
-
-  private line(text: string): void {
-    this.clearStatus();
-    this.out.write(`${text}\n`);
-  }
-
   private status(): void {
-    if (this.out.isTTY !== true) return;
     const items = [...this.items].map(([id, phase]) => `${phase} ${id}`);
     const place = items.length === 0 ? this.phase : items.join(', ');
     const tool = [...this.tools.values()].at(-1);
@@ -174,20 +164,11 @@ export class WorkView {
     const { open, blocked, failuresInARow, requests, toolCalls, tokens } = this;
     const spent = `${counted(requests, 'request')}, ${counted(toolCalls, 'call')}, ${thousands.format(tokens)} tokens`;
     const text = `${where} | queue ${open}, ${blocked} blocked | ${failuresInARow} failed in a row | ${spent}`;
-    if (this.statusShown === text) return;
-    this.clearStatus();
-    this.out.write(this.paint('inverse', ` ${clip(text, this.columns() - 2)} `));
-    this.statusShown = text;
+    this.screen.last(this.paint('inverse', ` ${clip(text, this.screen.width - 2)} `));
   }
 
-  private clearStatus(): void {
-    if (this.statusShown === null) return;
-    this.out.write('\r\u001b[K');
-    this.statusShown = null;
-  }
-
-  private paint(style: Style, text: string): string {
-    return styleText(style, text, { stream: this.out });
+  private paint(...styled: Parameters<Screen['paint']>): string {
+    return this.screen.paint(...styled);
   }
 }
 

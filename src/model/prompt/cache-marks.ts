@@ -1,5 +1,6 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { Json, JsonObject } from '../../../machines/index.ts';
+import { isRecord } from '../../platform/plain-json.ts';
 import type { ModelSettings } from '../../vocabulary/settings.ts';
 
 /** The option that marks what a provider caches: `{ anthropic: { cacheControl: … } }`. */
@@ -30,7 +31,7 @@ export function withoutCallMark(settings: ModelSettings): { settings: ModelSetti
     return { settings, own: null };
   const { cacheControl, cache_control: snake, ...rest } = anthropic;
   const mark: Json = JSON.parse(JSON.stringify(cacheControl ?? snake ?? null));
-  const own = typeof mark === 'object' && mark !== null && !Array.isArray(mark) ? mark : null;
+  const own = isRecord(mark) ? mark : null;
   return { settings: { ...settings, providerOptions: { ...settings.providerOptions, anthropic: rest } }, own };
 }
 

@@ -1,3 +1,5 @@
+import { jsonIn } from '../../platform/plain-json.ts';
+
 /** Marks that models put round a tool call, and in no prose: the formats of Qwen, Hermes, GLM, DeepSeek, Kimi, Mistral, Llama and Claude. */
 const marks = [
   /<\/?tool_calls?>/,
@@ -44,7 +46,7 @@ function endsInCall(said: string, tools: readonly string[]): boolean {
   const text = withoutFence(said).slice(-mostJson);
   if (!/[}\]]$/.test(text)) return false;
   const starts = [...text.matchAll(/^[ \t]*(?=[[{])/gm)].slice(-mostStarts);
-  return starts.some((start) => callsIn(parsed(text.slice(start.index))).some((name) => tools.includes(name)));
+  return starts.some((start) => callsIn(jsonIn(text.slice(start.index))).some((name) => tools.includes(name)));
 }
 
 /** Returns what stands in the fence that ends a text; the text itself without one. */
@@ -52,14 +54,6 @@ function withoutFence(said: string): string {
   const fence = '```';
   const start = said.endsWith(fence) ? said.lastIndexOf(fence, said.length - fence.length - 1) : -1;
   return start === -1 ? said : said.slice(said.indexOf('\n', start) + 1, -fence.length).trim();
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** Returns the names of the calls that a value describes, in the ways that models write them; empty for any other. */

@@ -4,15 +4,12 @@ import { check } from '../../input/check.ts';
 import { PawlError } from '../../input/errors.ts';
 import { onNode } from '../../input/on-node.ts';
 import { lazily } from '../../platform/lazily.ts';
+import { isRecord } from '../../platform/plain-json.ts';
 import type { McpServerConfig } from './config.ts';
 import type { McpConnection } from './connection.ts';
 import { checkServer } from './definition.ts';
 
-const serversSchema = lazily(() =>
-  z.custom<object>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), {
-    error: 'an object of servers by name',
-  }),
-);
+const serversSchema = lazily(() => z.custom<object>(isRecord, { error: 'an object of servers by name' }));
 
 /** MCP servers that sessions share. Each connects on first use and stays connected until the pool is closed. */
 export class McpPool {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { FilePart, Json, JsonObject, TextPart, ToolOutput } from '../../../machines/index.ts';
+import { jsonIn } from '../../platform/plain-json.ts';
 import { ToolError } from '../../vocabulary/tool-error.ts';
 
 /** Maximum base64 bytes for all files in one result. */
@@ -65,12 +66,7 @@ export class McpResult {
  * a text, as its only value.
  */
 function says(text: string, given: JsonObject): boolean {
-  if (isDeepStrictEqual(Object.values(given), [text])) return true;
-  try {
-    return isDeepStrictEqual(JSON.parse(text), given);
-  } catch {
-    return false;
-  }
+  return isDeepStrictEqual(Object.values(given), [text]) || isDeepStrictEqual(jsonIn(text), given);
 }
 
 function partOf(block: CallToolResult['content'][number]): TextPart | FilePart {

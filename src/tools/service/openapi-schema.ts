@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JSONSchema7 } from '@ai-sdk/provider';
+import { isRecord } from '../../platform/plain-json.ts';
 
 /** A JSON value from a document that the parser has validated. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -148,7 +149,7 @@ export function deref(api: JsonRecord, value: Json | undefined): JsonRecord {
 
 /** Returns the value if it is an object, otherwise an empty object. */
 export function record(value: Json | undefined): JsonRecord {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+  return isRecord(value) ? value : {};
 }
 
 export function list(value: Json | undefined): Json[] {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { expected, messageOf } from '../../input/errors.ts';
+import { isRecord } from '../../platform/plain-json.ts';
 import { readIfThere } from './files.ts';
 
 export const configFile = '.agent-config.json';
@@ -63,7 +64,7 @@ export function readConfig(backlog: string): BacklogConfig {
     else wrong(given, found[given], is);
   }
   const { agents = {} } = found;
-  if (typeof agents !== 'object' || agents === null || Array.isArray(agents)) {
+  if (!isRecord(agents)) {
     wrong('agents', agents, 'an object of agent names by role');
     return config;
   }
@@ -86,7 +87,7 @@ function fileIn(backlog: string, problems: string[]): Record<string, unknown> {
   }
   try {
     const value: unknown = text === null ? {} : JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+    if (isRecord(value)) return { ...value };
     problems.push(`${configFile}: ${expected('the file', value, 'a JSON object')} The defaults hold.`);
   } catch (error) {
     problems.push(`${configFile} is not JSON: ${messageOf(error).replaceAll(/\s+/g, ' ')}. The defaults hold.`);

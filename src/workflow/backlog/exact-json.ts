@@ -1,3 +1,5 @@
+import { isRecord } from '../../platform/plain-json.ts';
+
 type Source = { source?: string };
 type RawJson = { rawJSON?: (text: string) => unknown };
 
@@ -8,7 +10,7 @@ type RawJson = { rawJSON?: (text: string) => unknown };
 export function exactObject(text: string | null): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text ?? 'null', exactly as (key: string, value: unknown) => unknown);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
+    return isRecord(value) ? { ...value } : null;
   } catch {
     return null;
   }

@@ -2,6 +2,7 @@ import type { WorkOutcome } from '../../../machines/index.ts';
 import { defineAgent } from '../../agent/define-agent.ts';
 import type { Agent } from '../../agent/definition.ts';
 import { shown } from '../../input/errors.ts';
+import { isRecord, jsonIn } from '../../platform/plain-json.ts';
 import type { ReportDefinition } from '../../report/registry.ts';
 
 /** What the agents of a run state, as data: prose is never judged (W-1). */
@@ -69,12 +70,7 @@ export function stating(agent: Agent, schema: Schema): Agent {
 
 /** Returns a report that is an object, or the object in a report that is JSON text; null otherwise. */
 export function statedIn(content: unknown): Record<string, unknown> | null {
-  if (typeof content !== 'string') return asObject(content);
-  try {
-    return asObject(JSON.parse(content));
-  } catch {
-    return null;
-  }
+  return asObject(typeof content === 'string' ? jsonIn(content) : content);
 }
 
 /** Reads the verdict of a report: its `status`, or its `success`. What states neither is a failure (W-1). */
@@ -95,5 +91,5 @@ function bySuccess(success: unknown): 'succeeded' | 'failed' | undefined {
 }
 
 export function asObject(value: unknown): Record<string, unknown> | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
+  return isRecord(value) ? { ...value } : null;
 }

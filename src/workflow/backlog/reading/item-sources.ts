@@ -1,5 +1,6 @@
 import { type Priority, priorities } from '../../../../machines/index.ts';
 import { expected, messageOf } from '../../../input/errors.ts';
+import { isRecord } from '../../../platform/plain-json.ts';
 import type { KindLayout } from '../item-kinds.ts';
 import type { SummaryRow } from '../summary/summary-file.ts';
 import { itemText, wholeItemText } from './item-text.ts';
@@ -79,9 +80,7 @@ function reportIn(text: string, file: string): Record<string, unknown> {
   } catch (error) {
     throw new Error(`${file} is not JSON: ${messageOf(error)}`);
   }
-  if (typeof report !== 'object' || report === null || Array.isArray(report)) {
-    throw new Error(expected(file, report, 'a JSON object'));
-  }
+  if (!isRecord(report)) throw new Error(expected(file, report, 'a JSON object'));
   return { ...report };
 }
 

@@ -2,6 +2,7 @@ import { lstatSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { isRecord, jsonIn } from '../../../platform/plain-json.ts';
 import { type BacklogItem, folderOf } from '../../backlog/backlog.ts';
 import { readIfThere, writeAtomically } from '../../backlog/files.ts';
 import { layouts } from '../../backlog/item-kinds.ts';
@@ -137,10 +138,6 @@ function kept(backlog: string): Mark[] {
 }
 
 function objectIn(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
-    return typeof value === 'object' && value !== null ? { ...value } : null;
-  } catch {
-    return null;
-  }
+  const value = jsonIn(text.replace(/^\uFEFF/, ''));
+  return isRecord(value) ? { ...value } : null;
 }
