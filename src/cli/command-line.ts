@@ -29,8 +29,8 @@ export const commandTable = {
   fork: { args: '--at turn-N ID', help: 'start a new session from a turn of another' },
 } satisfies Record<string, { args: string; help: string }>;
 
-export type Command = keyof typeof commandTable;
-export const commands = Object.keys(commandTable) as Command[];
+export type CommandName = keyof typeof commandTable;
+export const commands = Object.keys(commandTable) as CommandName[];
 
 type Flag<Value> = {
   /** As typed, without the dashes. */
@@ -40,7 +40,7 @@ type Flag<Value> = {
   value: string | null;
   /** At most 54 characters, so that a line fits. */
   help: string;
-  commands: readonly Command[];
+  commands: readonly CommandName[];
   parse: (text: string | boolean | undefined, flag: string) => Value;
 };
 
@@ -116,7 +116,7 @@ Exit codes: 0 succeeded, 1 failed, 2 usage or configuration, 75 suspended,
 }
 
 /** The usage of one command, on one screen. */
-export function commandUsage(command: Command): string {
+export function commandUsage(command: CommandName): string {
   const { args, help } = commandTable[command];
   const own = rows.filter(([, row]) => row.commands.includes(command));
   const lines = own.map(([, { name, short, value, help: what }]) => {
@@ -127,7 +127,7 @@ export function commandUsage(command: Command): string {
   return `Usage: pawl ${command} ${args}\n\n${help[0]?.toUpperCase()}${help.slice(1)}.\n${options}`;
 }
 
-export function isCommand(name: string | undefined): name is Command {
+export function isCommand(name: string | undefined): name is CommandName {
   return commands.some((one) => one === name);
 }
 
@@ -171,13 +171,13 @@ function flag<Value>(
   name: string,
   value: string | null,
   help: string,
-  takers: readonly Command[],
+  takers: readonly CommandName[],
   parse: (text: string | boolean | undefined, flag: string) => Value,
 ): Flag<Value> {
   return { name, value, help, commands: takers, parse };
 }
 
-function textFlag(name: string, value: string, help: string, takers: readonly Command[]): Flag<string | undefined> {
+function textFlag(name: string, value: string, help: string, takers: readonly CommandName[]): Flag<string | undefined> {
   return flag(name, value, help, takers, someText);
 }
 
@@ -187,7 +187,7 @@ function someText(text: string | boolean | undefined, name: string): string | un
   throw new UsageError(expected(name, text, 'a text that is not blank'));
 }
 
-function switchFlag(name: string, help: string, takers: readonly Command[]): Flag<boolean> {
+function switchFlag(name: string, help: string, takers: readonly CommandName[]): Flag<boolean> {
   return flag(name, null, help, takers, (given) => given === true);
 }
 

@@ -2,7 +2,7 @@ import { messageOf, PawlError } from '../input/errors.ts';
 import { packageVersion } from '../platform/version.ts';
 import { chatCommand } from './chat/chat.ts';
 import {
-  type Command,
+  type CommandName,
   commands,
   commandUsage,
   exitCodes,
@@ -21,7 +21,7 @@ import { exportCommand, forkCommand, replayCommand, sessionsCommand } from './se
 import { resumeCommand } from './sessions/resume.ts';
 import { workCommand } from './work/work.ts';
 
-const run: Record<Command, (positionals: readonly string[], flags: Flags) => Promise<number>> = {
+const run: Record<CommandName, (positionals: readonly string[], flags: Flags) => Promise<number>> = {
   run: runCommand,
   chat: chatCommand,
   init: initCommand,
