@@ -4,7 +4,6 @@ import { SessionCounters } from './counters.ts';
 import type { EventListener, Fold, ToolTraits } from './events.ts';
 import { KeptResults } from './kept-results.ts';
 import { Listener } from './listener.ts';
-import { DebugLog } from './log/debug-log.ts';
 import type { Logger } from './log/logger.ts';
 import { type LogContext, SessionLog } from './log/session-log.ts';
 import { PastCalls } from './past-calls.ts';
@@ -53,7 +52,6 @@ export function makeFolds(options: FoldOptions) {
     stream: new EventStream(),
     parent: new Listener(options.forward, onFailure, session),
     log: new SessionLog(options, records, counters),
-    debugLog: new DebugLog(options),
     telemetry: new Listener(telemetry && ((event) => telemetry.event(event)), onFailure, session, 'telemetry'),
     listener: new Listener(options.onEvent, onFailure, session),
   } satisfies Record<string, Fold>;

@@ -33,7 +33,7 @@ export class Publisher {
 
   constructor(options: PublisherOptions) {
     this.options = options;
-    const { log, debugLog, telemetry, listener, ...state } = options.folds;
+    const { log, telemetry, listener, ...state } = options.folds;
     this.isHeard = options.isHeard;
     this.list = Object.values(this.isHeard ? options.folds : state);
   }

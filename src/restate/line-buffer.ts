@@ -1,7 +1,7 @@
 import { onRejection } from '../input/errors.ts';
 import type { Logger } from '../observe/log/logger.ts';
 
-type Line = { level: keyof Logger; fields: object; message: string | undefined };
+type Line = { level: 'info' | 'warn' | 'error'; fields: object; message: string | undefined };
 
 const ofFacts: readonly string[] = ['attempt.failed', 'session.failed', 'session.aborted'];
 
@@ -15,6 +15,11 @@ export class LineBuffer implements Logger {
   constructor(logger: Logger, onFailure: (error: unknown) => void) {
     this.logger = logger;
     this.onFailure = onFailure;
+  }
+
+  /** What is buffered is a step of Restate's journal, which must not depend on a logger's level. */
+  isLevelEnabled(level: string): boolean {
+    return level !== 'debug' || (this.logger.isLevelEnabled?.(level) ?? true);
   }
 
   debug(fields: object, message?: string): unknown {

@@ -5,7 +5,7 @@ import { slugs } from '../../machines/index.ts';
 import { logLines } from '../graph/log-lines.ts';
 import { loggingDocument } from '../graph/logging-document.ts';
 
-const sources = ['src/observe/log/session-log.ts', 'src/observe/log/debug-log.ts', 'src/workflow/run/run-log.ts']
+const sources = ['src/observe/log/session-log.ts', 'src/observe/log/debug-line.ts', 'src/workflow/run/run-log.ts']
   .map((file) => readFileSync(file, 'utf8'))
   .join('\n');
 

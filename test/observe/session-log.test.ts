@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Fact, Failure, Reply, ReplyCall } from '../../machines/index.ts';
 import type { Sighting } from '../../src/observe/events.ts';
-import { DebugLog } from '../../src/observe/log/debug-log.ts';
 import type { Logger } from '../../src/observe/log/logger.ts';
 import { SessionLog } from '../../src/observe/log/session-log.ts';
 import { replySaying } from '../support/replies.ts';
@@ -26,7 +25,7 @@ function logOf(reply: Reply | null = null, more: Context = {}) {
   };
   const records = { attempt: () => (reply === null ? undefined : { reply }) };
   const log = new SessionLog(options, records as never, { all: totals } as never);
-  return { log, debug: new DebugLog(options), lines, failures };
+  return { log, lines, failures };
 }
 
 const own = { sessionId: 's', agent: 'a' };
@@ -175,10 +174,9 @@ describe('S-3: the end of a session', () => {
     expect(Object.keys(fields ?? {})).not.toContain('parentSessionId');
   });
 
-  it('a success, and all that is no end, has no line here', () => {
+  it('what is no end has no line', () => {
     const { log, lines, failures } = logOf();
-    log.fact({ type: 'session.succeeded', turns: 1 });
-    log.fact({ type: 'turn.started', turn: 1, isLastTurn: false });
+    log.fact({ type: 'turn.finished', turn: 1, attempts: 1 });
     log.sighting({ type: 'effect.late', key: 'a' } as Sighting);
     expect([lines, failures]).toEqual([[], []]);
   });
@@ -237,8 +235,8 @@ describe('other lines', () => {
     [{ type: 'session.succeeded', turns: 2 }, 'succeeded after turn 2'],
     [{ type: 'turn.finished', turn: 1, attempts: 1 }, null],
   ])('DEBUG: %j', (fact, text) => {
-    const { debug, lines } = logOf();
-    debug.fact(fact);
+    const { log, lines } = logOf();
+    log.fact(fact);
     expect(lines).toEqual(text === null ? [] : [['debug', { event: fact.type, ...own }, text]]);
   });
 
@@ -247,12 +245,31 @@ describe('other lines', () => {
     const fail = () => {
       throw broken;
     };
-    const { log, debug, failures } = logOf(null, { logger: { debug: fail, info: fail, warn: fail, error: fail } });
+    const { log, failures } = logOf(null, { logger: { debug: fail, info: fail, warn: fail, error: fail } });
     log.fact(failed);
     log.fact({ type: 'session.failed', turns: 1, failure: { slugs: ['no_tools'], retryAt: null, detail: null } });
     log.note('info', 'server.said', 'files', 'a');
     log.toolError('look', 'c', 1);
-    debug.fact({ type: 'turn.started', turn: 1, isLastTurn: false });
+    log.fact({ type: 'turn.started', turn: 1, isLastTurn: false });
     expect(failures).toEqual(Array(5).fill(['logger', broken]));
+  });
+
+  it('a line of a level that the logger has not enabled is not made', () => {
+    const made: string[] = [];
+    const write = (level: string) => () => void made.push(level);
+    const levels = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
+    const metadata = {
+      get user(): string {
+        throw new Error('it was read');
+      },
+    };
+    const { log, failures } = logOf(null, {
+      logger: { ...levels, isLevelEnabled: (level) => level === 'error' },
+      metadata,
+    });
+    log.fact({ type: 'turn.started', turn: 1, isLastTurn: false });
+    log.fact(failed);
+    log.note('info', 'server.said', 'files', 'a');
+    expect([made, failures]).toEqual([[], []]);
   });
 });

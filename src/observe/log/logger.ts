@@ -2,14 +2,26 @@ import { builtin, required } from '../../platform/node.ts';
 
 type Write = (fields: object, message?: string) => void;
 
-/** Any logger with these methods, such as pino, or `console`. */
-export type Logger = { debug: Write; info: Write; warn: Write; error: Write };
+/** Any logger with these methods, such as pino, or `console`. For a level that is not enabled, no lines are made. */
+export type Logger = {
+  debug: Write;
+  info: Write;
+  warn: Write;
+  error: Write;
+  isLevelEnabled?: (level: string) => boolean;
+};
 
 /** The user's logger; `false` logs nothing, which suits tests. */
 export type LoggerOption = Logger | false;
 
 const nothing = () => {};
-const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+const silentLogger: Logger = {
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+  isLevelEnabled: () => false,
+};
 
 let standardLogger: Logger | null = null;
 
@@ -47,8 +59,9 @@ export function stderrLogger(level: string): Logger {
     flush((await import('pino')).default);
     globalThis.process?.off?.('exit', flushAtExit);
   };
+  const isLevelEnabled = (name: string) => [...levels, 'silent'].indexOf(name) >= least;
   const write = (name: (typeof levels)[number]) => (fields: object, message?: string) => {
-    if (levels.indexOf(name) < least) return;
+    if (!isLevelEnabled(name)) return;
     if (made !== null) {
       made[name](fields, message);
       return;
@@ -59,7 +72,8 @@ export function stderrLogger(level: string): Logger {
     // `linesWritten` rejects.
     waiting.catch(() => {});
   };
-  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
+  const writes = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
+  return { ...writes, isLevelEnabled };
 }
 
 /** Resolves when all lines are written that waited for pino. Rejects if they could not be. */

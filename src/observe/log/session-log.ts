@@ -16,6 +16,7 @@ import type { Metadata } from '../../vocabulary/metadata.ts';
 import type { SessionCounters } from '../counters.ts';
 import type { Fold, Sighting } from '../events.ts';
 import type { Records } from '../records.ts';
+import { debugLine } from './debug-line.ts';
 import type { Logger } from './logger.ts';
 
 /** Maximum bytes of a reply in a log line, as valid UTF-8 (S-2). */
@@ -32,7 +33,10 @@ export type LogContext = {
   secrets: readonly string[];
 };
 
-/** A session's log lines: a WARN per failed attempt (S-2); one ERROR if it failed, one INFO if aborted (S-3). */
+/**
+ * A session's log lines: a WARN per failed attempt (S-2); one ERROR if it failed, one INFO if aborted; DEBUG for its steps
+ * (S-3). What the logger says it drops is not made.
+ */
 export class SessionLog implements Fold {
   private readonly options: LogContext & { logger: Logger; onFailure: (observer: string, error: unknown) => void };
   private readonly records: Records;
@@ -48,35 +52,47 @@ export class SessionLog implements Fold {
     const { options } = this;
     if (fact.type === 'attempt.failed') {
       const reply = this.records.attempt()?.reply ?? null;
-      this.write('warn', failedAttempt(options, fact, reply));
+      this.write('warn', () => failedAttempt(options, fact, reply));
     } else if (fact.type === 'session.failed' || fact.type === 'session.aborted') {
-      this.write(levelOf(fact), unsuccessfulEnd(options, fact, this.counters.all));
+      this.write(levelOf(fact), () => unsuccessfulEnd(options, fact, this.counters.all));
+    } else {
+      const line = debugLine(fact);
+      if (line !== null) this.write('debug', () => [{ event: fact.type, ...lineFields(options) }, line]);
     }
   }
 
   sighting(sighting: Sighting): void {
     if (sighting.type !== 'session.suspended') return;
-    this.write(levelOf(sighting), unsuccessfulEnd(this.options, sighting, this.counters.all));
+    this.write(levelOf(sighting), () => unsuccessfulEnd(this.options, sighting, this.counters.all));
   }
 
   /** Logs a line about a server, at DEBUG or INFO. */
   note(level: 'debug' | 'info', event: string, server: string, text: string): void {
-    // Redact before cutting, so that no part of a secret remains.
-    const line = headOf(redact(text, this.options.secrets), noteBytes);
-    this.write(level, [{ event, ...lineFields(this.options), server, line }, line]);
+    this.write(level, () => {
+      // Redact before cutting, so that no part of a secret remains.
+      const line = headOf(redact(text, this.options.secrets), noteBytes);
+      return [{ event, ...lineFields(this.options), server, line }, line];
+    });
   }
 
   /** Logs a tool's exact error (C-3), which appears nowhere else. */
   toolError(name: string, callId: string, error: unknown): void {
-    const text = redact(stackOf(error), this.options.secrets);
-    this.write('debug', [
-      { event: 'tool.threw', ...lineFields(this.options), name, callId, error: text },
-      `${name} threw`,
-    ]);
+    this.write('debug', () => {
+      const text = redact(stackOf(error), this.options.secrets);
+      return [{ event: 'tool.threw', ...lineFields(this.options), name, callId, error: text }, `${name} threw`];
+    });
   }
 
-  private write(level: Level, line: Line): void {
-    writeLine(this.options, level, line);
+  /** Writes a line. A logger may change its fields, and one that throws is harmless: an event reports it. */
+  private write(level: Level, lineOf: () => Line): void {
+    const { logger, onFailure } = this.options;
+    try {
+      if (logger.isLevelEnabled?.(level) === false) return;
+      const [fields, message] = lineOf();
+      onRejection(logger[level](ownCopy(fields), message), (error) => onFailure('logger', error));
+    } catch (error) {
+      onFailure('logger', error);
+    }
   }
 }
 
@@ -84,17 +100,8 @@ type Level = 'debug' | 'info' | 'warn' | 'error';
 /** The fields of a line, and its message. */
 type Line = [fields: object, message: string];
 
-/** Writes a line. A logger may change its fields, and one that throws is harmless: an event reports it. */
-export function writeLine({ logger, onFailure }: SessionLog['options'], level: Level, [fields, message]: Line): void {
-  try {
-    onRejection(logger[level](ownCopy(fields), message), (error) => onFailure('logger', error));
-  } catch (error) {
-    onFailure('logger', error);
-  }
-}
-
 /** What every line of a session begins with (S-7). */
-export function lineFields({ sessionId, agent, parentSessionId, metadata, secrets }: LogContext): object {
+function lineFields({ sessionId, agent, parentSessionId, metadata, secrets }: LogContext): object {
   return {
     sessionId,
     agent,

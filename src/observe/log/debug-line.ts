@@ -1,25 +1,9 @@
 import type { Fact } from '../../../machines/index.ts';
 import { counted } from '../../platform/text.ts';
 import { pieceName } from '../../vocabulary/refused-pieces.ts';
-import type { Fold } from '../events.ts';
-import type { Logger } from './logger.ts';
-import { type LogContext, lineFields, writeLine } from './session-log.ts';
 
-/** A DEBUG line for each session step except failures and tool calls: turns, collapses, waits, the end. */
-export class DebugLog implements Fold {
-  private readonly options: LogContext & { logger: Logger; onFailure: (observer: string, error: unknown) => void };
-
-  constructor(options: DebugLog['options']) {
-    this.options = options;
-  }
-
-  fact(fact: Fact): void {
-    const line = lineOf(fact);
-    if (line !== null) writeLine(this.options, 'debug', [{ event: fact.type, ...lineFields(this.options) }, line]);
-  }
-}
-
-function lineOf(fact: Fact): string | null {
+/** The DEBUG line of a session's step; null for failures and tool calls, which have lines of their own, and for the rest. */
+export function debugLine(fact: Fact): string | null {
   switch (fact.type) {
     case 'turn.started':
       return `turn ${fact.turn} started${fact.isLastTurn ? ', the last one' : ''}`;
