@@ -3,10 +3,8 @@ import { type Logger, stderrLogger } from '../observe/log/logger.ts';
 import { tame } from '../platform/text.ts';
 import type { Flags } from './command-line.ts';
 
-const levels = ['debug', 'info', 'warn', 'error'] as const;
-
 /** pino also knows two levels beyond those of a session. */
-const least: Record<string, number> = { trace: 0, debug: 0, info: 1, warn: 2, error: 3, fatal: 4, silent: 4 };
+const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 /**
  * Returns the logger of a command on stderr: lines for people, or JSON lines with `--log json`. Without a level, warnings
@@ -15,16 +13,11 @@ const least: Record<string, number> = { trace: 0, debug: 0, info: 1, warn: 2, er
 export function commandLogger({ log, logLevel }: Flags, { isShown }: { isShown: boolean }): Logger {
   const level = logLevel ?? (isShown && areOneStream() ? 'silent' : 'warn');
   if (log === 'json') return stderrLogger(level);
-  const write = (name: (typeof levels)[number], index: number) => (fields: object, message?: string) => {
-    if (index >= (least[level] ?? 2)) process.stderr.write(`${line(name, fields, message)}\n`);
+  const isLevelEnabled = (name: string) => levels.indexOf(name) >= levels.indexOf(level);
+  const write = (name: string) => (fields: object, message?: string) => {
+    if (isLevelEnabled(name)) process.stderr.write(`${line(name, fields, message)}\n`);
   };
-  const [debug, info, warn, error] = levels.map(write) as [
-    Logger['debug'],
-    Logger['info'],
-    Logger['warn'],
-    Logger['error'],
-  ];
-  return { debug, info, warn, error };
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error'), isLevelEnabled };
 }
 
 /** Whether stdout and stderr lead to the same place. */

@@ -1,4 +1,5 @@
 import type { Counters } from '../../../machines/index.ts';
+import { firstOnes } from '../../platform/search.ts';
 
 /** The numbers of an account by their paths, such as `toolCalls.answered`. */
 export type CounterValues = Map<string, number | null>;
@@ -35,15 +36,10 @@ export class CountLog {
 
   /** Returns the numbers after the first `told` facts and sightings. */
   at(told: number): CounterValues {
-    let [low, high] = [0, this.changes.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.changes[middle]?.told ?? 0) <= told) low = middle + 1;
-      else high = middle;
-    }
-    const mark = Math.floor(low / markEvery);
+    const taken = firstOnes(this.changes, (change) => change.told <= told);
+    const mark = Math.floor(taken / markEvery);
     const found = new Map(this.marks[mark]);
-    for (const { path, value } of this.changes.slice(mark * markEvery, low)) found.set(path, value);
+    for (const { path, value } of this.changes.slice(mark * markEvery, taken)) found.set(path, value);
     return found;
   }
 

@@ -1,6 +1,7 @@
 import type { Fact, Message } from '../../../machines/index.ts';
 import type { RunHead, SessionHead } from '../../journal/journal.ts';
 import type { Difference } from '../../journal/replay.ts';
+import { firstOnes } from '../../platform/search.ts';
 import type { OfferedTool } from '../../vocabulary/offered-tool.ts';
 import { type CounterValues, CountLog } from './counts.ts';
 import type { MachineId, Microstep, Observation, RecordingPart, ShownRequest } from './recording-data.ts';
@@ -112,13 +113,8 @@ export class ShownRecording {
 
   /** Returns the first frame after which a fact or sighting, by its number, had been told. */
   frameOf(told: number): number {
-    let [low, high] = [0, this.microsteps.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.microsteps[middle]?.facts ?? 0) < told) low = middle + 1;
-      else high = middle;
-    }
-    return Math.min(low, this.microsteps.length - 1);
+    const before = firstOnes(this.microsteps, ({ facts }) => facts < told);
+    return Math.min(before, this.microsteps.length - 1);
   }
 
   countsOf(scope: string): CountLog {

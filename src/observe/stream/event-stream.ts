@@ -1,3 +1,4 @@
+import { firstOnes } from '../../platform/search.ts';
 import type { Fold, SessionEvent } from '../events.ts';
 
 /** Maximum length of joined deltas, since a reader that lags slices them. */
@@ -90,13 +91,8 @@ export class EventStream implements Fold {
 
   /** Returns the position in the list of the first event that reaches `seq`, or of the last, which may still grow. */
   private positionOf(seq: number): number {
-    let [low, high] = [0, Math.max(0, this.events.length - 1)];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.events[middle]?.seq ?? 0) < seq) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    const before = firstOnes(this.events, (event) => event.seq < seq);
+    return Math.max(0, Math.min(before, this.events.length - 1));
   }
 
   private wake(): void {
