@@ -1,2 +1,2 @@
 /** The version of the machines (D-6): a digest of their sources. Written by `npm run draw`. */
-export const machinesVersion = 'bda939b15ea1';
+export const machinesVersion = 'b622dd50decb';

@@ -24,8 +24,10 @@ export type RequestSize = {
   estimated: number;
   /** Estimated tokens of the steering that no request holds yet. */
   steering: number;
-  /** Results that the request holds, oldest first. `fresh`: the model has not read it yet. */
-  results: (SizedResult & { counted: boolean; fresh: boolean })[];
+  /** Results that the request holds and that the model has read, oldest first; counted as `text` is. */
+  results: readonly SizedResult[];
+  /** Results that the model has not read yet. */
+  fresh: { results: readonly SizedResult[]; counted: boolean };
   /** Estimated tokens of old text that the request holds and that may be left out. */
   text: { tokens: number; counted: boolean };
   /** Ids of the calls whose results are left out. */
@@ -45,6 +47,7 @@ export const emptySize: RequestSize = {
   estimated: 0,
   steering: 0,
   results: [],
+  fresh: { results: [], counted: false },
   text: { tokens: 0, counted: false },
   omitted: [],
   omittedText: 0,
@@ -96,22 +99,23 @@ export function mostTokens({ counted, estimated, steering }: RequestSize): numbe
 export function guardContext(window: ContextWindow, size: RequestSize, noticeTokens = 0): ContextVerdict {
   if (window.windowTokens === null) return { kind: 'fits', omit: [], omitText: 0 };
   const room = roomOf(window) - Math.ceil(noticeTokens * (1 + estimateError));
-  const candidates = size.results.filter((result) => freed(result) > 0);
-  const old = candidates.filter(({ fresh }) => !fresh);
-  const fresh = candidates.filter((result) => result.fresh).sort((one, other) => other.tokens - one.tokens);
   let tokens = mostTokens(size);
+  // The results of a long session are not looked at while there is room.
+  if (tokens <= room * (1 - shareOfLastTurn)) return { kind: 'fits', omit: [], omitText: 0 };
+  const old = freeing(size.results, size.text);
+  const fresh = freeing(size.fresh.results, size.fresh).sort((one, other) => other.tokens - one.tokens);
   const share = shareOf(size.text);
-  const least = candidates.reduce(
-    (left, result) => left - freed(result),
+  const least = [...old, ...fresh].reduce(
+    (left, { frees }) => left - frees,
     tokens - Math.floor(size.text.tokens * share),
   );
   const omit: string[] = [];
   let omitText = 0;
-  const leaveOut = (results: RequestSize['results'], limit: number) => {
-    for (const result of results) {
+  const leaveOut = (results: readonly Freeing[], limit: number) => {
+    for (const { callId, frees } of results) {
       if (tokens <= limit) return;
-      tokens -= freed(result);
-      omit.push(result.callId);
+      tokens -= frees;
+      omit.push(callId);
     }
   };
   if (tokens > room) leaveOut(old, room * (1 - shareFreed));
@@ -129,27 +133,40 @@ function shareOf({ counted }: { counted: boolean }): number {
   return counted ? 1 - estimateError : 1 + estimateError;
 }
 
-/** Returns the tokens that leaving a result out frees at least. */
-function freed(result: RequestSize['results'][number]): number {
+/** A result that may be left out, and the tokens that this frees at least. */
+type Freeing = SizedResult & { frees: number };
+
+/** Returns the results that are larger than their stubs. */
+function freeing(results: readonly SizedResult[], counted: { counted: boolean }): Freeing[] {
   const stub = stubTokens * (1 + estimateError);
-  return Math.floor(result.tokens * shareOf(result) - stub);
+  const share = shareOf(counted);
+  return results.flatMap((result) => {
+    const frees = Math.floor(result.tokens * share - stub);
+    return frees > 0 ? [{ ...result, frees }] : [];
+  });
 }
 
 /** Returns the size of a request that is sent: with all steering, and with stubs for what is left out. */
 export function sent(size: RequestSize, { omit, omitText }: LeftOut): RequestSize {
+  const whole = { ...size, estimated: size.estimated + size.steering, steering: 0 };
+  if (omit.length === 0 && omitText === 0) return whole;
   const out = new Set(omit);
-  const { text } = size;
+  const { text, fresh } = size;
   let counted = size.counted - (text.counted ? Math.floor(omitText * shareOf(text)) : 0);
-  let estimated = size.estimated + size.steering - (text.counted ? 0 : omitText);
-  for (const result of size.results) {
-    if (!out.has(result.callId)) continue;
-    if (result.counted) counted -= Math.floor(result.tokens * shareOf(result));
-    else estimated -= result.tokens;
-    estimated += stubTokens;
-  }
-  const results = size.results.filter(({ callId }) => !out.has(callId));
+  let estimated = whole.estimated - (text.counted ? 0 : omitText);
+  const kept = (results: readonly SizedResult[], known: { counted: boolean }) =>
+    results.filter(({ callId, tokens }) => {
+      if (!out.has(callId)) return true;
+      if (known.counted) counted -= Math.floor(tokens * shareOf(known));
+      else estimated -= tokens;
+      estimated += stubTokens;
+      return false;
+    });
+  const results = kept(size.results, text);
+  const freshLeft = { ...fresh, results: kept(fresh.results, fresh) };
   return {
-    ...{ counted: Math.max(0, counted), estimated: Math.max(0, estimated), steering: 0, results },
+    ...whole,
+    ...{ counted: Math.max(0, counted), estimated: Math.max(0, estimated), results, fresh: freshLeft },
     text: { ...text, tokens: text.tokens - omitText },
     omitted: [...size.omitted, ...omit],
     omittedText: size.omittedText + omitText,
@@ -167,17 +184,17 @@ export function afterAnswers(
   { tokens, counted, oldText }: Omit<Measured, 'failed'>,
   answers: readonly SizedResult[],
 ): RequestSize {
-  const known = size.results.map((result) => ({ ...result, counted, fresh: answers.length === 0 && result.fresh }));
-  const results = [...known, ...answers.map((answer) => ({ ...answer, counted: false, fresh: true }))];
   const added = answers.reduce((sum, answer) => sum + answer.tokens, 0);
+  const sized = { counted: counted ? tokens : 0, estimated: added + (counted ? 0 : tokens) };
   const text = { tokens: oldText, counted };
-  return { ...size, counted: counted ? tokens : 0, estimated: added + (counted ? 0 : tokens), results, text };
+  if (answers.length === 0) return { ...size, ...sized, fresh: { ...size.fresh, counted }, text };
+  const results = [...size.results, ...size.fresh.results];
+  return { ...size, ...sized, results, fresh: { results: answers, counted: false }, text };
 }
 
 /** Returns the size of the first request. No result in it is fresh. */
 export function initialSize(tokens: number, results: readonly SizedResult[], oldText = 0): RequestSize {
-  const old = results.map((result) => ({ ...result, counted: false, fresh: false }));
-  return { ...emptySize, estimated: tokens, results: old, text: { tokens: oldText, counted: false } };
+  return { ...emptySize, estimated: tokens, results, text: { tokens: oldText, counted: false } };
 }
 
 /**

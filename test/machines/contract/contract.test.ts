@@ -219,9 +219,16 @@ describe('small rules', () => {
   });
 
   it('T-6: the context guard is exact at its limits', () => {
-    const result = (callId: string, tokens: number, fresh = false) => ({ callId, tokens, fresh, counted: true });
-    const guard = (windowTokens: number | null, counted: number, results: RequestSize['results'], notice = 0) =>
-      guardContext({ windowTokens, reserveTokens: 100 }, { ...emptySize, counted, results }, notice);
+    const result = (callId: string, tokens: number, isFresh = false) => ({ callId, tokens, isFresh });
+    const sizeOf = (counted: number, results: ReturnType<typeof result>[], tokens = 0): RequestSize => ({
+      ...{ ...emptySize, counted, text: { tokens, counted: true } },
+      results: results.filter(({ isFresh }) => !isFresh),
+      fresh: { results: results.filter(({ isFresh }) => isFresh), counted: true },
+    });
+    const guard = (
+      windowTokens: number | null,
+      ...[counted, results, notice]: [number, ReturnType<typeof result>[], number?]
+    ) => guardContext({ windowTokens, reserveTokens: 100 }, sizeOf(counted, results), notice);
     expect(guard(null, 10_000, [])).toEqual({ kind: 'fits', omit: [], omitText: 0 });
     expect(guard(1_000, 810, [])).toEqual({ kind: 'fits', omit: [], omitText: 0 });
     expect(guard(1_000, 811, [])).toEqual({ kind: 'final_turn_now', omit: [], omitText: 0 });
@@ -241,10 +248,7 @@ describe('small rules', () => {
     expect(guard(1_000, 1_700, mixed).omit).toEqual(['old', 'large']);
     // Old text goes after old results, and before fresh ones: 400 counted tokens free 300.
     const withText = (counted: number, tokens: number) =>
-      guardContext(
-        { windowTokens: 1_000, reserveTokens: 100 },
-        { ...emptySize, counted, results: mixed, text: { tokens, counted: true } },
-      );
+      guardContext({ windowTokens: 1_000, reserveTokens: 100 }, sizeOf(counted, mixed, tokens));
     expect(withText(1_200, 400)).toEqual({ kind: 'fits', omit: ['old'], omitText: 0 });
     expect(withText(1_300, 400)).toEqual({ kind: 'fits', omit: ['old'], omitText: 367 });
     expect(withText(1_700, 400)).toEqual({ kind: 'fits', omit: ['old', 'large'], omitText: 400 });

@@ -67,35 +67,39 @@ describe('for arbitrary sizes and budgets', () => {
     }
   });
 
-  const sizedResult = fc.record({ tokens: fc.nat(4_000), counted: fc.boolean(), fresh: fc.boolean() });
+  const sizedResult = fc.record({ tokens: fc.nat(4_000), fresh: fc.boolean() });
+  type Found = { tokens: number; fresh: boolean; callId: string };
+  const heldIn = (results: readonly Found[], isCounted: { read: boolean; fresh: boolean }) => ({
+    results: results.filter(({ fresh }) => !fresh),
+    fresh: { results: results.filter(({ fresh }) => fresh), counted: isCounted.fresh },
+    text: { tokens: 0, counted: isCounted.read },
+  });
 
   it('T-6: what the context guard lets through fits, whatever the error of the estimates, and nothing is lost', () => {
     fc.assert(
       fc.property(
         fc.record({ base: fc.nat(8_000), text: fc.nat(4_000), notice: fc.nat(200), seed: fc.nat() }),
         fc.array(sizedResult, { maxLength: 20 }),
+        fc.record({ read: fc.boolean(), fresh: fc.boolean() }),
         fc.integer({ min: 100, max: 12_000 }),
         fc.double({ min: -0.25, max: 0.25, noNaN: true }),
-        ({ base, text, notice }, found, windowTokens, error) => {
+        ({ base, text, notice }, found, isCounted, windowTokens, error) => {
           const results = found.map((one, index) => ({ ...one, callId: String(index) }));
           const sum = (some: typeof results) => some.reduce((total, { tokens }) => total + tokens, 0);
           // The true size of each result and text is off by `error`, which the provider's own count includes.
           const real = (tokens: number) => tokens * (1 + error);
-          const seen = results.filter(({ counted }) => counted);
-          const unseen = results.filter(({ counted }) => !counted);
+          const seen = results.filter(({ fresh }) => (fresh ? isCounted.fresh : isCounted.read));
+          const unseen = results.filter((one) => !seen.includes(one));
           const size = {
-            counted: Math.ceil(base + real(sum(seen))),
-            estimated: sum(unseen),
-            steering: text,
-            results,
-            text: { tokens: 0, counted: false },
-            omitted: ['earlier'],
-            omittedText: 0,
+            ...{ counted: Math.ceil(base + real(sum(seen))), estimated: sum(unseen), steering: text },
+            ...heldIn(results, isCounted),
+            ...{ omitted: ['earlier'], omittedText: 0 },
           };
           const window = { windowTokens, reserveTokens: 50 };
           const { kind, omit, omitText } = guardContext(window, size, notice);
           const left = sent(size, { omit, omitText });
-          expect([...left.omitted, ...left.results.map(({ callId }) => callId)].toSorted()).toEqual(
+          const held = [...left.results, ...left.fresh.results].map(({ callId }) => callId);
+          expect([...left.omitted, ...held].toSorted()).toEqual(
             ['earlier', ...results.map(({ callId }) => callId)].toSorted(),
           );
           if (kind === 'full') return;
@@ -113,7 +117,8 @@ describe('for arbitrary sizes and budgets', () => {
     fc.assert(
       fc.property(fc.array(sizedResult, { maxLength: 20 }), fc.nat(20_000), (found, counted) => {
         const results = found.map((one, index) => ({ ...one, callId: String(index) }));
-        const { omit } = guardContext({ windowTokens: 9_000, reserveTokens: 0 }, { ...emptySize, counted, results });
+        const size = { ...emptySize, counted, ...heldIn(results, { read: true, fresh: false }) };
+        const { omit } = guardContext({ windowTokens: 9_000, reserveTokens: 0 }, size);
         const of = (callId: string) => results[Number(callId)];
         const firstFresh = omit.findIndex((callId) => of(callId)?.fresh);
         const fresh = firstFresh === -1 ? [] : omit.slice(firstFresh);

@@ -67,7 +67,8 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
           budget: { requests: null, tokens: null, costUsd: null, deadlineAt: null }, spent: { requests: 0, tokens: 0, costUsd: 0 }, at: 10,
           window: { windowTokens: 1000, reserveTokens: 100 },
           size: &2 {
-            counted: 0, estimated: 0, steering: 0, results: [], text: { tokens: 0, counted: false }, omitted: [], omittedText: 0
+            counted: 0, estimated: 0, steering: 0, results: [], fresh: { results: [], counted: false }, text: { tokens: 0, counted: false }, omitted: [],
+            omittedText: 0
           },
           stopSlug: null
         }
@@ -144,7 +145,8 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
           change: {
             at: 5, planned: [0, 7], current: 0, home: 0,
             size: &1 {
-              counted: 0, estimated: 7, steering: 0, results: [], text: { tokens: 0, counted: false }, omitted: [], omittedText: 0
+              counted: 0, estimated: 7, steering: 0, results: [], fresh: { results: [], counted: false }, text: { tokens: 0, counted: false },
+              omitted: [], omittedText: 0
             }
           },
           facts: [

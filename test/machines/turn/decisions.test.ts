@@ -131,7 +131,8 @@ describe('B-1 B-5 P-2 P-3 T-3: the decisions of a turn', () => {
           change: &1 {
             at: 2500, reportOnly: false, lastTurnSlugs: ["stopped"], maxAttempts: 3, attempt: 2,
             size: &2 {
-              counted: 0, estimated: 0, steering: 0, results: [], text: { tokens: 0, counted: false }, omitted: ["a"], omittedText: 0
+              counted: 0, estimated: 0, steering: 0, results: [], fresh: { results: [], counted: false }, text: { tokens: 0, counted: false },
+              omitted: ["a"], omittedText: 0
             },
             current: 1, waiting: null
           },

@@ -97,7 +97,8 @@ describe('B-3 B-4 P-2 P-3: the ends of a turn, its collapses and its targets', (
           ],
           current: 0, spent: { requests: 0, tokens: 0, costUsd: 0 }, at: 1000,
           size: {
-            counted: 0, estimated: 0, steering: 0, results: [], text: { tokens: 0, counted: false }, omitted: ["a"], omittedText: 0
+            counted: 0, estimated: 0, steering: 0, results: [], fresh: { results: [], counted: false }, text: { tokens: 0, counted: false },
+            omitted: ["a"], omittedText: 0
           }
         }
 
