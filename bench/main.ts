@@ -22,6 +22,7 @@ import { inspectBench } from './inspect.ts';
 import { journalBench } from './journal.ts';
 import { machinesBench } from './machines.ts';
 import { processesBench } from './processes.ts';
+import { resumeBench } from './resume.ts';
 import { sessionsBench } from './sessions.ts';
 
 const quick = process.argv.includes('--quick');
@@ -128,6 +129,7 @@ async function main(): Promise<void> {
   await sideBySide();
   await backlogBench(500);
   await journalBench(quick);
+  await resumeBench(quick);
   await inspectBench(quick);
   await doublingBench(quick);
   importBench();

@@ -1,4 +1,5 @@
 import { isPreparing, slugTable } from '../../machines/index.ts';
+import { eventLoop } from '../host/event-loop.ts';
 import { PawlError } from '../input/errors.ts';
 import { isRecord } from '../platform/plain-json.ts';
 import type { JournalEntry } from './journal.ts';
@@ -12,6 +13,16 @@ export function checkEntries(entries: readonly JournalEntry[], before = 0): void
     if (isWhole(entry)) continue;
     throw new PawlError('invalid_journal', `Entry ${before + index + 1} of the journal is malformed.`);
   }
+}
+
+/** Parses entries, while the event loop has its turns. */
+export async function parsedInTurns(texts: readonly string[]): Promise<JournalEntry[]> {
+  const entries: JournalEntry[] = [];
+  for (const text of texts) {
+    if (eventLoop.isDue) await eventLoop.turn();
+    entries.push(JSON.parse(text));
+  }
+  return entries;
 }
 
 function isWhole(entry: unknown): boolean {

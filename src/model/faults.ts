@@ -171,7 +171,7 @@ function wordsOf(error: unknown, parts: readonly Record<string, unknown>[]): str
     const { statusCode = 0, responseBody = '' } = error;
     const body = jsonIn(responseBody);
     const said = parts.flatMap(({ message, error: text, detail }) => [message, text, detail]);
-    if (statusCode >= 300 && (body === null || typeof body === 'string')) said.push(responseBody.slice(0, 10_000));
+    if (statusCode >= 300 && typeof (body ?? '') === 'string') said.push(responseBody.slice(0, 10_000));
     return said
       .filter((one) => typeof one === 'string')
       .join(' ')

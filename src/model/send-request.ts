@@ -88,6 +88,9 @@ async function send(
   const exchange = options.settings().streaming === false ? generate : stream;
   const preparing = options.prepareFiles(model, timers.signal);
   if (preparing !== null) await timers.orAborted(preparing);
+  const { provider } = model;
+  const catchingUp = options.prompts.catchUp({ ...request, provider });
+  if (catchingUp !== null) await timers.orAborted(catchingUp);
   const offered = options.catalog.offered(request.offer);
   const { callOptions, marks } = buildCall(options, request, model.provider, offered, timers.signal);
   if (options.recordRequest !== null)

@@ -7,24 +7,26 @@ import {
   replaySession,
   resumeSession,
   runSession,
+  sqliteJournal,
   startSession,
 } from '../../src/index.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { followSession } from '../../src/ui/index.ts';
-import { inputSchema, quiet, until } from '../support/journaled.ts';
+import { journalWith } from '../support/dying-journal.ts';
+import { freshFile, inputSchema, quiet, until } from '../support/journaled.ts';
 import { report } from '../support/session.ts';
 
 const turns = 300;
 
 /** An agent that works for many turns, and asks at the end. */
-function busy() {
+function busy(seen = 'seen') {
   const model = rehearsalModel(({ prompt }) => {
     const answers = prompt.filter(({ role }) => role === 'tool').length;
     if (answers < turns) return { calls: [{ name: 'look', input: {} }] };
     return answers === turns ? { calls: [{ name: 'ask', input: {} }] } : report();
   });
-  const look = tool({ inputSchema, execute: () => 'seen' });
+  const look = tool({ inputSchema, execute: () => seen });
   const ask = tool({ inputSchema, needsApproval: true, execute: () => 'yes' });
   const limits = { maxTurns: turns + 10, maxRetries: 1 };
   return { model, agent: defineAgent({ name: 'busy', models: [model], tools: { look, ask }, limits }) };
@@ -73,6 +75,29 @@ describe('D-2d: a long replay', () => {
     expect((await readSession(journal, 's')).counters).toEqual(result.counters);
     expect((await replaySession(journal, 's')).difference).toBeNull();
     expect(counted() - reading).toBeGreaterThan(6);
+  });
+
+  it('is read from a file in pieces, and once', async () => {
+    const file = freshFile();
+    const journal = sqliteJournal(file);
+    const session = startSession(busy('x'.repeat(2_000)).agent, { prompt: 'Go.', ...quiet(journal) });
+    for await (const event of session.events) if (event.type === 'tool.approvalRequested') break;
+    await session.suspend();
+    const all = await journal.read('s');
+    expect(JSON.stringify(all).length).toBeGreaterThan(4 * 131_072);
+    expect(await journal.read('s', all.length - 2)).toEqual(all.slice(-2));
+    const asked: (number | undefined)[] = [];
+    const counting = journalWith(journal, {
+      read: (sessionId, after) => {
+        asked.push(after);
+        return journal.read(sessionId, after);
+      },
+    });
+    const resumed = await resumeSession(busy().agent, quiet(counting));
+    resumed.abort();
+    await resumed.result;
+    expect(asked).toEqual([undefined, all.length]);
+    await journal.close();
   });
 
   it('is shared by those who follow the session at the same time', async () => {

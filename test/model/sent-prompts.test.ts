@@ -78,3 +78,44 @@ it('T-3: what a middleware changes in a prompt is in no other request', () => {
   expect(own.build(base).prompt).toEqual(conversation());
   expect(own.build({ ...base, notice: 'On.' }).prompt).toEqual([...conversation(), user('On.')]);
 });
+
+describe('C-6: a long conversation', () => {
+  const turn = (at: number) => [assistant([text(`${at}`), call(`c${at}`)]), tool(result(`c${at}`)), user(`On ${at}.`)];
+  const long = [user('Go.'), ...Array.from({ length: 400 }, (_, at) => turn(at)).flat()];
+
+  it('is taken in before its first request, and that is the same', async () => {
+    const own = builder(long.slice());
+    const catchingUp = own.catchUp(base);
+    expect(catchingUp).toBeInstanceOf(Promise);
+    await catchingUp;
+    expect(own.build(base)).toEqual(builder(long.slice()).build(base));
+    expect(own.catchUp(base)).toBeNull();
+  });
+
+  it('is taken in anew for another provider, and if something else is left out', async () => {
+    const own = builder(long.slice());
+    await own.catchUp(base);
+    for (const request of [
+      { ...base, provider: 'two' },
+      { ...base, omit: ['c7'] },
+    ]) {
+      await own.catchUp(request);
+      expect(own.build(request)).toEqual(builder(long.slice()).build(request));
+    }
+  });
+
+  it('is whole if a request comes while it is taken in, or messages do', async () => {
+    const messages = long.slice(0, 700);
+    const own = builder(messages);
+    const catchingUp = own.catchUp(base);
+    expect(own.build(base)).toEqual(builder(messages.slice()).build(base));
+    messages.push(...long.slice(700));
+    await catchingUp;
+    expect(own.build(base)).toEqual(builder(messages.slice()).build(base));
+  });
+
+  it('that is short is taken in as its request is built', () => {
+    expect(builder(long.slice(0, 199)).catchUp(base)).toBeNull();
+    expect(builder(long.slice(0, 200)).catchUp(base)).toBeInstanceOf(Promise);
+  });
+});

@@ -43,7 +43,7 @@ export function dyingJournal(journal: Journal, at: number, when: 'before' | 'aft
   const dying = journalWith(journal, {
     create: (session, append) => write(append.owner, session.sessionId, () => journal.create(session, append)),
     append: (sessionId, append) => write(append.owner, sessionId, () => journal.append(sessionId, append)),
-    read: (sessionId) => alive(() => journal.read(sessionId)),
+    read: (...given) => alive(() => journal.read(...given)),
     lease: (sessionId, owner) => alive(() => journal.lease(sessionId, owner)),
     renew: (sessionId, owner) => alive(() => journal.renew(sessionId, owner)),
     release: (sessionId, owner) => alive(() => journal.release(sessionId, owner)),

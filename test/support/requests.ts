@@ -60,6 +60,7 @@ export async function requested(
     settings: () => ({}),
     ...{ timeoutMs: 10_000, idleTimeoutMs: 5_000, replyBytes: 1_000 },
     prompts: {
+      catchUp: () => null,
       build: (given: { markedTools(mark: object): number }) => {
         built.push(given);
         return { prompt: ['prompt'], marks: 4 };

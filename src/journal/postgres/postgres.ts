@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { check } from '../../input/check.ts';
 import { PawlError } from '../../input/errors.ts';
 import { milliseconds } from '../../input/shapes.ts';
+import { parsedInTurns } from '../entries.ts';
 import {
   type Append,
   callDecidedBy,
@@ -150,7 +151,7 @@ class PostgresJournal implements Journal {
     const texts = rows.flatMap(({ entry }) => (entry === null ? [] : [entry]));
     const known = Number(rows[0]?.known ?? 0);
     if (texts.length !== Math.max(0, known - after)) throw incomplete(sessionId, after + texts.length, known);
-    return texts.map((text): JournalEntry => JSON.parse(text));
+    return parsedInTurns(texts);
   }
 
   async lease(sessionId: string, owner: string) {

@@ -82,6 +82,11 @@ export class Database {
     return this.statement(sql).all(...values) as T[];
   }
 
+  /** Returns rows one at a time, as long as they are asked for. */
+  each<T>(sql: string, ...values: SQLInputValue[]): IterableIterator<T> {
+    return this.statement(sql).iterate(...values) as IterableIterator<T>;
+  }
+
   /** Returns what `work` reads. */
   read<T>(work: () => T): Promise<T> {
     return this.answer(work, 'read');

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { check } from '../../input/check.ts';
 import { milliseconds } from '../../input/shapes.ts';
 import { lazily } from '../../platform/lazily.ts';
+import { parsedInTurns } from '../entries.ts';
 import {
   type Append,
   type Journal,
@@ -38,6 +39,9 @@ export function sqliteJournal(file: string, options: SqliteJournalOptions = {}):
   return new SqliteJournal(file, leaseMs);
 }
 
+/** Characters of entries that are read at once. */
+const pageSize = 131_072;
+
 const columns = '*, (SELECT json_group_array(message) FROM inbox WHERE session = number) AS inbox';
 
 class SqliteJournal implements Journal {
@@ -73,20 +77,30 @@ class SqliteJournal implements Journal {
     return this.database.write(() => this.insert(sessionId, append));
   }
 
-  read(sessionId: string, after = 0) {
-    const read = (): JournalEntry[] => {
-      const rows = this.database.all<{ entry: string }>(
-        `SELECT entry FROM entries
-         WHERE session = (SELECT number FROM sessions WHERE id = ?) AND position > ? ORDER BY position`,
-        sessionId,
-        after,
-      );
-      const known = this.rowOf(sessionId)?.entries ?? 0;
-      if (rows.length !== Math.max(0, known - after))
-        throw incomplete(sessionId, after + rows.length, known, this.file);
-      return rows.map(({ entry }) => JSON.parse(entry));
-    };
-    return this.database.readWhole(read);
+  async read(sessionId: string, after = 0) {
+    const entries: JournalEntry[] = [];
+    for (let from = after; ; ) {
+      const { page, known } = await this.database.readWhole(() => this.pageAfter(sessionId, from));
+      from = page.at(-1)?.position ?? from;
+      entries.push(...(await parsedInTurns(page.map(({ entry }) => entry))));
+      if (page.length > 0) continue;
+      if (entries.length === Math.max(0, known - after)) return entries;
+      throw incomplete(sessionId, after + entries.length, known, this.file);
+    }
+  }
+
+  /** Returns the entries after a position, up to some size, and how many the session has in all. */
+  private pageAfter(sessionId: string, from: number): { page: { position: number; entry: string }[]; known: number } {
+    const { number, entries: known } = this.rowOf(sessionId) ?? { number: null, entries: 0 };
+    const page: { position: number; entry: string }[] = [];
+    let size = 0;
+    const sql = 'SELECT position, entry FROM entries WHERE session = ? AND position > ? ORDER BY position';
+    for (const row of this.database.each<{ position: number; entry: string }>(sql, number, from)) {
+      page.push(row);
+      size += row.entry.length;
+      if (size > pageSize) break;
+    }
+    return { page, known };
   }
 
   lease(sessionId: string, owner: string) {

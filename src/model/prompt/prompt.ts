@@ -12,6 +12,7 @@ import {
 } from '../../../machines/index.ts';
 import { freeableText, isOldText, withoutResults, withoutText } from '../../context/context-guard.ts';
 import type { PromptSource } from '../../context/prompt-source.ts';
+import { eventLoop } from '../../host/event-loop.ts';
 import { ownCopy } from '../../platform/own-copy.ts';
 import { wellFormed } from '../../platform/text.ts';
 import { type CacheMark, cacheMark, marked, marksIn, marksLeft } from './cache-marks.ts';
@@ -35,12 +36,17 @@ export type PromptRequest = {
   markedTools?: (mark: CacheMark) => number;
 };
 
+type Conversed = Pick<PromptRequest, 'provider' | 'omit' | 'omitText'>;
+
 /** `marks`: how many cache marks it and the tools carry, Pawl's and the user's. */
 export type BuiltPrompt = { prompt: LanguageModelV4Prompt; marks: number };
 
 const goOn = 'Go on.';
 
 const nothingOmitted: ReadonlySet<string> = new Set();
+
+/** How many messages are taken in before the event loop may have its turn. */
+const mostAtOnce = 200;
 
 /** How some results and files are written. */
 export type PromptForms = {
@@ -66,6 +72,18 @@ export class PromptBuilder {
   constructor(source: PromptSource, forms: PromptForms) {
     this.source = source;
     this.forms = forms;
+  }
+
+  /** Takes in a long conversation before its first request, while the event loop has its turns; null for a short one. */
+  catchUp(request: Conversed): Promise<void> | null {
+    const { taken } = this.begun(request);
+    return this.source.messages.length - taken < mostAtOnce ? null : this.takenInTurns(request);
+  }
+
+  private async takenInTurns(request: Conversed): Promise<void> {
+    while (this.lasting(request, mostAtOnce).taken < this.source.messages.length) {
+      if (eventLoop.isDue) await eventLoop.turn();
+    }
   }
 
   build(request: PromptRequest): BuiltPrompt {
@@ -151,20 +169,29 @@ export class PromptBuilder {
     return last?.role === 'assistant' && last.open === true && last.provider === provider;
   }
 
-  private lasting({ provider, omit, omitText = 0 }: PromptRequest): Built {
-    const { messages, revision } = this.source;
-    let built = this.built.get(provider);
-    const isSame = built?.omitted.size === omit.length && built.omitText === omitText && built.revision === revision;
-    if (built === undefined || !isSame) {
-      const omitted = omit.length === 0 ? nothingOmitted : new Set(omit);
-      const ids = new WireIds(provider);
-      const left = { omitted, omitText, textLeft: omitText, revision };
-      built = { ...left, ids, taken: 0, speaker: undefined, merged: [], prompt: [], marks: [], awaited: new Map() };
-      this.built.set(provider, built);
-    }
+  /** Returns the prompt for a provider as it is so far; a new one if something else is left out. */
+  private begun({ provider, omit, omitText = 0 }: Conversed): Built {
+    const { revision } = this.source;
+    const known = this.built.get(provider);
+    if (known?.omitted.size === omit.length && known.omitText === omitText && known.revision === revision) return known;
+    const omitted = omit.length === 0 ? nothingOmitted : new Set(omit);
+    const ids = new WireIds(provider);
+    const left = { omitted, omitText, textLeft: omitText, revision };
+    const own = { ids, taken: 0, speaker: undefined, merged: [], prompt: [], marks: [], awaited: new Map() };
+    const built: Built = { ...left, ...own };
+    this.built.set(provider, built);
+    return built;
+  }
+
+  /** Takes in the messages that are new, at most so many of them. */
+  private lasting(request: Conversed, most = Number.POSITIVE_INFINITY): Built {
+    const { provider } = request;
+    const { messages } = this.source;
+    const built = this.begun(request);
     try {
       const firstNew = Math.max(0, built.merged.length - 1);
-      for (; built.taken < messages.length; built.taken += 1) {
+      const end = Math.min(messages.length, built.taken + most);
+      for (; built.taken < end; built.taken += 1) {
         const message = messages[built.taken];
         if (message?.role === 'assistant') built.speaker = message.provider;
         if (message === undefined) continue;

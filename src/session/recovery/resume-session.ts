@@ -45,7 +45,8 @@ export async function resumeSession<Report, Context>(
   if (!(await journal.lease(sessionId, owner))) throw runsElsewhere(sessionId);
   try {
     // Another process may have gone on meanwhile.
-    return await goOn(agent, own, head, await journal.read(sessionId), owner);
+    const since = await journal.read(sessionId, entries.length);
+    return await goOn(agent, own, head, entries.concat(since), owner);
   } catch (error) {
     await giveBack(journal, sessionId, owner);
     throw error;
