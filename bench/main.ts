@@ -21,6 +21,7 @@ import { importBench } from './import.ts';
 import { inspectBench } from './inspect.ts';
 import { journalBench } from './journal.ts';
 import { machinesBench } from './machines.ts';
+import { peersBench } from './peers.ts';
 import { processesBench } from './processes.ts';
 import { resumeBench } from './resume.ts';
 import { sessionsBench } from './sessions.ts';
@@ -134,6 +135,7 @@ async function main(): Promise<void> {
   await doublingBench(quick);
   importBench();
   await processesBench(quick);
+  await peersBench(quick);
 }
 
 async function overWire(): Promise<void> {
