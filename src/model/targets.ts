@@ -145,9 +145,11 @@ async function loadProvider(name: string, reference: string): Promise<ProviderV4
   const packageName = `@ai-sdk/${name}`;
   let loaded: Record<string, unknown>;
   try {
-    loaded = await import(packageName);
+    // A bundler that looked into it would take in every file of every provider, or miss one that is not installed.
+    loaded = await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ packageName);
   } catch (cause) {
-    const message = `Cannot load ${packageName} (${messageOf(cause)}). Install it to use ${reference}.`;
+    const bundled = `In a bundle, pass \`providers: { ${name} }\`.`;
+    const message = `Cannot load ${packageName} (${messageOf(cause)}). Install it to use ${reference}. ${bundled}`;
     throw new NoSuchModelError({ modelId: reference, modelType: 'languageModel', message });
   }
   const create = loaded[known[name]?.create ?? ''];

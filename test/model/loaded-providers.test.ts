@@ -56,7 +56,9 @@ describe('P-2: a model of a package', () => {
     });
     await expect(loaded('groq:m')).rejects.toMatchObject({
       name: 'AI_NoSuchModelError',
-      message: expect.stringMatching(/^Cannot load @ai-sdk\/groq \(.+\)\. Install it to use groq:m\.$/s),
+      message: expect.stringMatching(
+        /^Cannot load @ai-sdk\/groq \(.+\)\. Install it to use groq:m\. In a bundle, pass `providers: \{ groq \}`\.$/s,
+      ),
       ...{ modelId: 'groq:m', modelType: 'languageModel' },
     });
   });
