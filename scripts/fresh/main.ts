@@ -1,12 +1,13 @@
 /**
  * `npm run fresh`: asks publint and attw about the packed package, installs it in fresh projects, as a user does, and
  * type-checks and runs the README's example there. `npm run canary` does so with the newest published peers, `npm run fresh -- ci` with the oldest that
- * the ranges allow and those of the lock file. The runtimes are those of the npm registry for Linux on x64.
+ * the ranges allow and those of the lock file. `npm run fresh -- bundlers` builds a chat with each bundler. The runtimes are those of the npm registry for Linux on x64.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { tryBundlers } from './bundlers.ts';
 
 type Package = { peerDependencies: Record<string, string>; devDependencies: Record<string, string> };
 type Peers = 'oldest' | 'locked' | 'newest';
@@ -95,7 +96,8 @@ for (const [judge, args] of Object.entries(judges)) {
   execFileSync(join('node_modules', '.bin', judge), args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
   say(`✓ ${judge} finds nothing`);
 }
-for (const project of projects[process.argv[2] ?? 'all'] ?? []) {
+const wanted = process.argv[2] ?? 'all';
+for (const project of projects[wanted] ?? []) {
   const folder = mkdtempSync(join(tmpdir(), 'pawl-fresh-'));
   const name = `${project.manager}, ${project.runtime}, ${peerNames.map((peer) => `${peer} ${versionOf(peer, project.peers)}`).join(', ')}`;
   try {
@@ -108,4 +110,5 @@ for (const project of projects[process.argv[2] ?? 'all'] ?? []) {
     process.exitCode = 1;
   }
 }
+if (['all', 'bundlers'].includes(wanted) && (await tryBundlers(tarball, say)).length > 0) process.exitCode = 1;
 rmSync(pack, { recursive: true });

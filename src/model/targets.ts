@@ -104,7 +104,7 @@ export class Target {
     const own = this.providers[parsed.provider];
     if (own !== undefined) return reasonToLack(own, parsed);
     const packageName = `@ai-sdk/${parsed.provider}`;
-    if (!isInstalled(packageName)) return `${reference} needs the package ${packageName}: npm install ${packageName}.`;
+    if (!isInstalled(packageName)) return `${reference} needs the package ${packageName}: ${remedy(parsed.provider)}`;
     const { key = '' } = known[parsed.provider] ?? {};
     return (environmentVariable(key) ?? '') === '' ? `${reference} needs a key: set ${key}.` : null;
   }
@@ -137,6 +137,11 @@ function reasonToLack(provider: ProviderV4, named: ModelName): string | null {
   }
 }
 
+/** What to do about a provider's package that is not there. */
+function remedy(provider: string): string {
+  return `npm install @ai-sdk/${provider}; in a bundle, pass \`providers: { ${provider} }\`.`;
+}
+
 async function loadProvider(name: string, reference: string): Promise<ProviderV4> {
   if (!knownProviders.includes(name)) {
     const message = `Unknown provider ${name}. Known: ${knownProviders.join(', ')} and the agent's providers.`;
@@ -148,8 +153,7 @@ async function loadProvider(name: string, reference: string): Promise<ProviderV4
     // A bundler that looked into it would take in every file of every provider, or miss one that is not installed.
     loaded = await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ packageName);
   } catch (cause) {
-    const bundled = `In a bundle, pass \`providers: { ${name} }\`.`;
-    const message = `Cannot load ${packageName} (${messageOf(cause)}). Install it to use ${reference}. ${bundled}`;
+    const message = `Cannot load ${packageName} (${messageOf(cause)}), which ${reference} needs: ${remedy(name)}`;
     throw new NoSuchModelError({ modelId: reference, modelType: 'languageModel', message });
   }
   const create = loaded[known[name]?.create ?? ''];

@@ -71,7 +71,8 @@ describe('P-2: models that cannot be had', () => {
   });
 
   it('a provider needs its package', () => {
-    const message = 'nowhere:m needs the package @ai-sdk/nowhere: npm install @ai-sdk/nowhere.';
+    const message =
+      'nowhere:m needs the package @ai-sdk/nowhere: npm install @ai-sdk/nowhere; in a bundle, pass `providers: { nowhere }`.';
     expect(unavailableTargets([target(model), target('nowhere:m')])).toEqual([{ target: 1, message }]);
   });
 

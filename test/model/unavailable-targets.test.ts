@@ -31,14 +31,16 @@ it('P-2: if no target can be had, each says why', async () => {
   const models = ['openai:gpt-x', 'mistral:small'] as const;
   const { result } = await run({ agent: defineAgent({ name: 'strings', models: [...models] }) });
   expect(result.failure?.detail).toBe(
-    'openai:gpt-x needs a key: set OPENAI_API_KEY. mistral:small needs the package @ai-sdk/mistral: npm install @ai-sdk/mistral.',
+    'openai:gpt-x needs a key: set OPENAI_API_KEY. mistral:small needs the package @ai-sdk/mistral: npm install @ai-sdk/mistral; in a bundle, pass `providers: { mistral }`.',
   );
   expect(result.counters).toEqual(nothingSent);
 });
 
 it('P-2: a missing package is target_unavailable before a request, with what to install', async () => {
   const { result } = await only('mistral:small');
-  expect(result.failure?.detail).toBe('mistral:small needs the package @ai-sdk/mistral: npm install @ai-sdk/mistral.');
+  expect(result.failure?.detail).toBe(
+    'mistral:small needs the package @ai-sdk/mistral: npm install @ai-sdk/mistral; in a bundle, pass `providers: { mistral }`.',
+  );
   expect(result.counters).toEqual(nothingSent);
 });
 
