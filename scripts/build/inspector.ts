@@ -1,4 +1,5 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import { build } from 'vite';
 import { machinesVersion } from '../../machines/index.ts';
 import type { Pictures } from '../../src/inspect/recorded/pictures.ts';
@@ -25,12 +26,11 @@ export async function buildInspector(): Promise<void> {
   if (bundle === undefined || !('output' in bundle)) throw new Error('vite built nothing');
   const [{ code }] = bundle.output;
   mkdirSync('dist/inspector', { recursive: true });
-  writeFileSync('dist/inspector/page.js', code.trim());
-  writeFileSync(
-    'dist/inspector/page.css',
-    readFileSync('src/inspect/page/style.css', 'utf8').replace(/\n\s*/g, '\n').trim(),
-  );
-  writeFileSync('dist/inspector/pictures.json', JSON.stringify(pictures()));
+  const style = readFileSync('src/inspect/page/style.css', 'utf8').replace(/\n\s*/g, '\n');
+  const files = { 'page.js': code.trim(), 'page.css': style.trim(), 'pictures.json': JSON.stringify(pictures()) };
+  // A quarter of the size; each is read once.
+  for (const [name, text] of Object.entries(files))
+    writeFileSync(`dist/inspector/${name}.gz`, gzipSync(text, { level: 9 }));
 }
 
 function pictures(): Pictures {

@@ -48,7 +48,6 @@ const bundle = await rolldown({
 await bundle.write({
   dir: 'dist',
   format: 'esm',
-  sourcemap: true,
   chunkFileNames: 'chunks/[name]-[hash].js',
   // Node prints the whole line that threw an error.
   minify: false,

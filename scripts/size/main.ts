@@ -6,21 +6,21 @@ import { type ExecFileSyncOptions, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** In KB, a tenth above what was measured when the budget was set: raise one only with the reason in the commit. */
+/** In KB, a little above what was measured when the budget was set: raise one only with the reason in the commit. */
 const budgets: Record<string, number> = {
-  pawl: 680,
+  pawl: 700,
   'pawl/machines': 190,
-  'pawl/workflow': 900,
-  'pawl/workspace': 700,
-  'pawl/ui': 740,
-  'pawl/testing': 770,
-  'pawl/testing/fast-check': 680,
-  'pawl/inspect': 760,
-  'pawl/openai': 705,
-  'pawl/otel': 695,
-  'pawl/postgres': 690,
-  'pawl/restate': 705,
-  tarball: 7_800,
+  'pawl/workflow': 915,
+  'pawl/workspace': 740,
+  'pawl/ui': 770,
+  'pawl/testing': 790,
+  'pawl/testing/fast-check': 700,
+  'pawl/inspect': 780,
+  'pawl/openai': 730,
+  'pawl/otel': 715,
+  'pawl/postgres': 715,
+  'pawl/restate': 730,
+  tarball: 2_950,
 };
 
 type Package = { exports: Record<string, string | { default: string }> };

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { tool } from 'ai';
 import { build } from 'esbuild';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type AgentDefinition, defineAgent, runSession } from '../../src/index.ts';
+import { pageFile } from '../../src/inspect/tape/page-file.ts';
 import { sessionFile } from '../../src/inspect/tape/session-file.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { type RehearsedReply, rehearsalModel } from '../../src/testing/index.ts';
@@ -255,7 +255,7 @@ describe.runIf(hasBrowser)('a session in one file', () => {
     });
     const { page } = await watchedPage(browser, 'about:');
     await page.addScriptTag({ content: outputFiles[0]?.text ?? '' });
-    const pictures = JSON.parse(readFileSync('dist/inspector/pictures.json', 'utf8'));
+    const pictures = JSON.parse(pageFile('pictures.json'));
     expect(Object.keys(pictures.arrows).length).toBeGreaterThan(100);
     const dark = await page.evaluate(
       (given) =>

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { PawlError } from '../../input/errors.ts';
 
 /** The page's icon, in the page itself: a browser that finds none asks the server for it. */
@@ -9,8 +10,8 @@ export const icon =
 /** Returns a file of the built page, from the sources or from the package. */
 export function pageFile(name: string): string {
   for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder)) {
-    const file = join(folder, 'dist/inspector', name);
-    if (existsSync(file)) return readFileSync(file, 'utf8');
+    const file = join(folder, 'dist/inspector', `${name}.gz`);
+    if (existsSync(file)) return gunzipSync(readFileSync(file)).toString();
   }
   const what =
     'The files of the inspector are not beside it. Leave `pawl` out of the bundle of your program, as an external';
