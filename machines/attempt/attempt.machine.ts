@@ -74,7 +74,7 @@ export const attemptMachine = setup({
       }
     }),
     /** A finished child would keep its output until the attempt ends. */
-    letGo: stopChild((_, { actorId }: { actorId: string }) => actorId),
+    dropTool: stopChild((_, { actorId }: { actorId: string }) => actorId),
     takeOutcome: record(answerOfTool),
     takeAnswer: assign(({ context }, { answer }: { answer: ToolCallOutput }) => withAnswer(context, answer)),
     answerBrokenCall: record(answerOfBrokenCall),
@@ -125,14 +125,15 @@ export const attemptMachine = setup({
       },
     },
     answering: {
-      description: 'The tools run; a call that waits for a person or a client has a machine. All are awaited (F-3).',
+      description:
+        'Each plain call runs its tool here (tool.N); one that waits for a person or a client has a machine (toolCall.N). All are awaited (F-3), and a stop lets running tools finish.',
       meta: { rules: ['C-1', 'C-5', 'F-3'] },
       entry: 'beginCalls',
       always: { guard: 'allAnswered', target: 'judging' },
       on: {
         'xstate.done.actor.tool.*': {
           actions: [
-            { type: 'letGo', params: ofChild },
+            { type: 'dropTool', params: ofChild },
             { type: 'takeOutcome', params: ofOutcome },
           ],
         },

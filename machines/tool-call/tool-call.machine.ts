@@ -68,7 +68,7 @@ export const toolCallMachine = setup({
   },
 }).createMachine({
   id: 'toolCall',
-  description: 'One call that waits for a person or a client: approved if needed, run, and answered once.',
+  description: 'A call that waits for a person or a client, answered once.',
   context: ({ input }) => ({ ...input, answer: null }),
   initial: 'disposing',
   states: {
