@@ -61,10 +61,11 @@ describe('schemas that others wrote', () => {
     let tries = 0;
     const sleepsOnce = () => {
       tries += 1;
-      if (tries === 1) Atomics.wait(cell, 0, 0, 200);
+      if (tries === 1) Atomics.wait(cell, 0, 0, 400);
       return 'checked';
     };
-    expect(runBounded(20, sleepsOnce)).toBe('checked');
+    // What else the process does in that time must stay below the limit, on a busy machine, too.
+    expect(runBounded(100, sleepsOnce)).toBe('checked');
     expect(tries).toBe(2);
     const works = () => {
       for (;;) tries += 1;
@@ -75,7 +76,7 @@ describe('schemas that others wrote', () => {
       tries += 1;
       Atomics.wait(cell, 0, 0, 2_000);
     };
-    expect(() => runBounded(5, sleeps)).toThrow(/timed out/);
+    expect(() => runBounded(50, sleeps)).toThrow(/timed out/);
     expect(tries).toBe(4);
   });
 
