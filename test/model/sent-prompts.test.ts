@@ -92,7 +92,7 @@ describe('C-6: a long conversation', () => {
     expect(own.catchUp(base)).toBeNull();
   });
 
-  it('is taken in anew for another provider, and if something else is left out', async () => {
+  it('is rebuilt for another provider, or when more is left out', async () => {
     const own = builder(long.slice());
     await own.catchUp(base);
     for (const request of [
