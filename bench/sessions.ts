@@ -6,6 +6,7 @@ import { tool } from 'ai';
 import { z } from 'zod';
 import { defineAgent, runSession, startSession } from '../src/index.ts';
 import { rehearsalModel } from '../src/testing/index.ts';
+import { holds } from './holds.ts';
 
 const sessions = 1_000;
 const turns = 10;
@@ -23,34 +24,6 @@ function agentOf(turns: number) {
   });
   model.requests.push = () => 0;
   return defineAgent({ name: 'bench', models: [model], tools: { echo }, limits: { maxTurns: turns } });
-}
-
-/** How long the loop is held, in ms: the times between two of its turns, each weighed by its length. */
-function holds() {
-  const times: number[] = [];
-  let last = performance.now();
-  let isOver = false;
-  const look = () => {
-    const now = performance.now();
-    times.push(now - last);
-    last = now;
-    if (!isOver) setImmediate(look);
-  };
-  setImmediate(look);
-  return () => {
-    isOver = true;
-    const sorted = times.toSorted((a, b) => a - b);
-    const whole = sorted.reduce((sum, ms) => sum + ms, 0);
-    // A timer that falls due at any moment waits for the turn at hand.
-    return (share: number) => {
-      let passed = 0;
-      for (const ms of sorted) {
-        passed += ms;
-        if (passed >= whole * share) return ms;
-      }
-      return Number.NaN;
-    };
-  };
 }
 
 export async function sessionsBench(): Promise<void> {

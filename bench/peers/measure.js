@@ -1,34 +1,11 @@
 /** What each program of a peer measures of its loop: `node [--expose-gc] PEER.js MODE URL`, which prints JSON. */
 import { Session } from 'node:inspector/promises';
+import { holds } from '../holds.ts';
 
 const [mode = '', url = ''] = process.argv.slice(2);
 const imported = process.cpuUsage();
 const ms = ({ user, system }) => (user + system) / 1_000;
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
-
-/** How long the event loop is held, in ms: the times between two of its turns, each weighed by its length. */
-function holds() {
-  const times = [];
-  let last = performance.now();
-  let isOver = false;
-  const look = () => {
-    const now = performance.now();
-    times.push(now - last);
-    last = now;
-    if (!isOver) setImmediate(look);
-  };
-  setImmediate(look);
-  return (share) => {
-    isOver = true;
-    const sorted = times.toSorted((one, other) => one - other);
-    const whole = sorted.reduce((sum, one) => sum + one, 0);
-    let passed = 0;
-    return sorted.find((one) => {
-      passed += one;
-      return passed >= whole * share;
-    });
-  };
-}
 
 /** Runs loops at once, each over a model of its own or all over one; fails unless each takes its turns. */
 async function atOnce(prepare, count, id, ownModels) {
