@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expected, messageOf, PawlError } from '../input/errors.ts';
+import { messageOf, PawlError } from '../input/errors.ts';
+import { closeHttp, isLoopbackHost, isLoopbackOrigin, listening } from '../serve/callers.ts';
 
 export type Relay = { readonly address: string; send(message: string): void; stop(): void };
 
@@ -20,7 +21,7 @@ const kept = 200;
 export async function startRelay(port: number, origins: readonly string[]): Promise<Relay> {
   const { WebSocketServer } = await loadedWs();
   const server = createServer((request, response) => {
-    if (!isLoopback(hostOf(request))) {
+    if (!isLoopbackHost(request.headers.host ?? '')) {
       response.writeHead(403).end('The inspector answers on localhost only.\n');
       return;
     }
@@ -30,7 +31,7 @@ export async function startRelay(port: number, origins: readonly string[]): Prom
   const relay = new WebSocketServer({
     server,
     verifyClient: ({ origin, req }: { origin: string | undefined; req: IncomingMessage }) =>
-      isLoopback(hostOf(req)) && mayRead(origin, origins),
+      isLoopbackHost(req.headers.host ?? '') && mayRead(origin, origins),
   });
   const messages: string[] = [];
   relay.on('connection', (client) => {
@@ -38,18 +39,11 @@ export async function startRelay(port: number, origins: readonly string[]): Prom
     client.on('error', () => client.terminate());
     for (const message of messages) client.send(message);
   });
-  await new Promise<void>((resolve, reject) => {
-    const refuse = (error: unknown) =>
-      reject(new PawlError('invalid_options', `${expected('port', port, 'a free port')} ${messageOf(error)}`));
-    relay.once('error', refuse);
-    try {
-      server.once('error', refuse).listen(port, '127.0.0.1', resolve);
-    } catch (error) {
-      refuse(error);
-    }
-  });
+  // The relay passes on each error of its server.
+  relay.on('error', () => {});
+  const { origin } = await listening(server, { port });
   return {
-    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    address: origin,
     send: (message) => {
       messages.push(message);
       if (messages.length > kept) messages.shift();
@@ -61,8 +55,7 @@ export async function startRelay(port: number, origins: readonly string[]): Prom
     stop: () => {
       for (const client of relay.clients) client.terminate();
       relay.close();
-      server.close();
-      server.closeAllConnections();
+      void closeHttp(server);
     },
   };
 }
@@ -77,18 +70,8 @@ async function loadedWs() {
 
 /** A client without an origin is not a page, but a program on this machine. */
 function mayRead(origin: string | undefined, origins: readonly string[]): boolean {
-  if (origin === undefined || origins.includes(origin) || origin === new URL(inspectorPage).origin) return true;
-  return URL.canParse(origin) && isLoopback(new URL(origin).hostname);
-}
-
-/** The host that the client asked for: a page of another name that points to this machine is refused. */
-function hostOf({ headers }: IncomingMessage): string {
-  const url = `http://${headers.host ?? ''}`;
-  return URL.canParse(url) ? new URL(url).hostname : '';
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '127.0.0.1' || host === '[::1]';
+  const isInspector = origin === new URL(inspectorPage).origin;
+  return origin === undefined || isInspector || origins.includes(origin) || isLoopbackOrigin(origin);
 }
 
 function headersFor(port: number): Record<string, string> {
