@@ -90,7 +90,7 @@ function needsApproval(
     reason: `Cannot tell whether the call needs approval: ${messageOf(error)}`,
   });
   try {
-    const needed = tool.needsApproval(input, context);
+    const needed = tool.needsApproval?.(input, context) ?? false;
     if (!(needed instanceof Promise)) return needed;
     return inTime(limits, 'the check did not finish in time', () => needed).catch(broken);
   } catch (error) {

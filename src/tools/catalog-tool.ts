@@ -37,18 +37,18 @@ export type CatalogTool = {
   kind: 'real' | 'batch' | 'progress' | 'report';
   offered: Promise<OfferedTool> | OfferedTool;
   validate(input: JsonObject): Validation | Promise<Validation>;
-  /** Whether a call with this (valid) input needs approval first. */
-  needsApproval(input: unknown, context: CallContext): boolean | Promise<boolean>;
+  /** Whether a call with this (valid) input needs approval first; default: no. */
+  needsApproval?(input: unknown, context: CallContext): boolean | Promise<boolean>;
   /** What a person is to see of a call before the decision. */
   preview?(input: unknown): Promise<string>;
   /** Tells the tool of its input, before it runs. */
   announce?(input: unknown, context: ToolContext): unknown;
   /** Runs the tool. Every value of an async iterable but the last is preliminary. */
   execute(input: unknown, run: ToolRun): unknown;
-  /** Converts the tool's return value to output for the model; null leaves that to the catalog. */
-  toModelOutput: ((value: unknown, input: unknown, callId: string) => Promise<ToolOutput>) | null;
-  /** Judges the report; null for all tools but the report tool. */
-  judgeReport: ((input: JsonObject, limits: TaskLimits) => Promise<ReportVerdict>) | null;
+  /** Converts the tool's return value to output for the model, instead of the catalog. */
+  toModelOutput?(value: unknown, input: unknown, callId: string): Promise<ToolOutput>;
+  /** Judges the report; only the report tool has it. */
+  judgeReport?(input: JsonObject, limits: TaskLimits): Promise<ReportVerdict>;
   /** Checks and takes the tool's part of a session's context; without it, the tool gets the whole. */
   checkContext?: CheckAtOnce;
   /** The call is handed out, and answered from outside (`Session.answer`). */

@@ -98,15 +98,15 @@ export class Catalog extends ShownTools {
     if (tool === undefined) return { ...facts, detail: `The tools are: ${[...tools.keys()].join(', ') || 'none'}.` };
     if (within !== null && tool.kind !== 'real') return { ...facts, tool: 'real', refusal: notInside(name) };
     if (parsed.state === 'malformed') {
-      const report = tool.judgeReport && invalidFormat(`the input is not a JSON object: ${parsed.reason}`);
-      return { ...facts, input: 'malformed', detail: parsed.reason, report };
+      const report = invalidFormat(`the input is not a JSON object: ${parsed.reason}`);
+      return { ...facts, input: 'malformed', detail: parsed.reason, ...(tool.judgeReport && { report }) };
     }
     const inexact = tool.takesText === true ? null : inexactNumber(call.input || '{}');
     if (inexact !== null) {
-      return { ...facts, input: 'invalid', detail: inexact, report: tool.judgeReport && schemaFail(inexact) };
+      return { ...facts, input: 'invalid', detail: inexact, ...(tool.judgeReport && { report: schemaFail(inexact) }) };
     }
     const { clock, checkTimeoutMs: timeoutMs } = this.options;
-    if (tool.judgeReport !== null) {
+    if (tool.judgeReport !== undefined) {
       const verdict = await tool.judgeReport(parsed.value, { clock, timeoutMs, signal });
       return { ...facts, report: await this.options.checks.report(verdict, signal) };
     }

@@ -1,7 +1,7 @@
 import type { ModelMessage, ToolSet } from 'ai';
 import type { ToolOutput } from '../../machines/index.ts';
 import { check, likeness } from '../input/check.ts';
-import { expected, PawlError, shown } from '../input/errors.ts';
+import { PawlError, shown, unexpected } from '../input/errors.ts';
 import { milliseconds } from '../input/shapes.ts';
 import { isRecord, plainJson } from '../platform/plain-json.ts';
 import { withoutExtraFields } from '../schema/forbidden-fields.ts';
@@ -49,7 +49,7 @@ export type LocalTool = (SdkTool | ClientTool | FunctionTool) & OwnFields;
 export function idempotent<Tool extends LocalTool>(tool: Tool): Tool & { idempotent: true } {
   const given: unknown = tool;
   if (typeof given !== 'function' && !isRecord(given))
-    throw new PawlError('invalid_tool', expected('tool', given, 'an AI SDK tool or a function'));
+    throw unexpected('invalid_tool', 'tool', given, 'an AI SDK tool or a function');
   if (typeof tool === 'function') return Object.assign(tool.bind(null) as Tool, tool, { idempotent: true as const });
   return { ...tool, ...allFieldsOf(tool), idempotent: true };
 }
@@ -76,7 +76,7 @@ function allFieldsOf(tool: object): object {
 export function localTool(name: string, given: LocalTool): CatalogTool {
   if (typeof given === 'function') return functionAsTool(name, given);
   if (typeof given !== 'object' || given === null) {
-    throw new PawlError('invalid_tool', expected(`tools.${name}`, given, 'an AI SDK tool or a function'));
+    throw unexpected('invalid_tool', `tools.${name}`, given, 'an AI SDK tool or a function');
   }
   // A client-side tool has some of the fields.
   const definition = given as SdkTool & OwnFields;
@@ -98,7 +98,7 @@ export function localTool(name: string, given: LocalTool): CatalogTool {
     throw new PawlError('invalid_tool', message);
   }
   if (isClientSide && definition.type === 'provider') {
-    throw new PawlError('invalid_tool', expected(`tools.${name}.execute`, execute, 'a function that runs the tool'));
+    throw unexpected('invalid_tool', `tools.${name}.execute`, execute, 'a function that runs the tool');
   }
   if (isClientSide && toModelOutput !== undefined) {
     const message = `\`tools.${name}.toModelOutput\` needs \`execute\`; without it, the call is answered from outside.`;
@@ -129,14 +129,13 @@ export function localTool(name: string, given: LocalTool): CatalogTool {
     }),
     ...(definition.preview !== undefined && { preview: async (input) => String(await definition.preview?.(input)) }),
     execute: (input, context) => definition.execute?.(input, sdkOptions(context, checkContext)),
-    toModelOutput:
-      toModelOutput !== undefined
-        ? async (output, input, toolCallId) =>
-            modelOutput(await toModelOutput.call(definition, { toolCallId, input, output }))
-        : resultItem !== undefined
-          ? async (output) => ({ type: 'json', value: JSON.parse(JSON.stringify(output) ?? 'null') })
-          : null,
-    judgeReport: null,
+    ...(resultItem !== undefined && {
+      toModelOutput: async (output) => ({ type: 'json', value: JSON.parse(JSON.stringify(output) ?? 'null') }),
+    }),
+    ...(toModelOutput !== undefined && {
+      toModelOutput: async (output, input, toolCallId) =>
+        modelOutput(await toModelOutput.call(definition, { toolCallId, input, output })),
+    }),
   };
 }
 
@@ -159,7 +158,7 @@ function checkFields(name: string, definition: object): void {
     const value: unknown = Reflect.get(definition, field);
     const isAbsent = value === undefined || (value === null && (field === 'description' || field === 'strict'));
     if (!isAbsent && !types.includes(typeof value))
-      throw new PawlError('invalid_tool', expected(`tools.${name}.${field}`, value, what));
+      throw unexpected('invalid_tool', `tools.${name}.${field}`, value, what);
   }
   // An instance of a class may have any fields, and so may a tool that has the caution.
   if (Object.getPrototypeOf(definition) !== Object.prototype) return;
@@ -235,10 +234,7 @@ function functionAsTool(name: string, run: FunctionTool & OwnFields): CatalogToo
     kind: 'real',
     offered: { type: 'function', name, inputSchema: { type: 'object' } },
     validate: (input) => ({ valid: true, value: input }),
-    needsApproval: () => false,
     execute: (input, context) => run(input, context),
-    toModelOutput: null,
-    judgeReport: null,
   };
 }
 

@@ -146,7 +146,7 @@ async function invoked(
   // A stream is iterable, but its parts are not preliminary values.
   const isIterable = unreadIn(returned) === null && isAsyncIterable(returned);
   const value = isIterable ? await lastOf(returned, run, limits) : returned;
-  if (tool.toModelOutput === null) return renderValue(value, limits);
+  if (tool.toModelOutput === undefined) return renderValue(value, limits);
   // The tool's own `toModelOutput` reads an unread body.
   const unread = unreadIn(value);
   const rendered = renderValue(unread === null ? value : `[${unread}]`, { ...limits, keptId: null });

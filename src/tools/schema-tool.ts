@@ -23,10 +23,7 @@ export function schemaTool<Input>({
       Promise.resolve(schema.jsonSchema).then((jsonSchema) => functionTool(name, description, jsonSchema)),
     ),
     validate: (input) => schema.validate(input),
-    needsApproval: () => false,
     execute: (input, run) => execute(inputSchema.parse(input), run),
-    toModelOutput: null,
-    judgeReport: null,
     ...over,
   };
 }

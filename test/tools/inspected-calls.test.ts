@@ -15,7 +15,7 @@ const textTool = () => {
   const given = { type: 'provider', id: 'openai.custom', args: {}, inputSchema: z.string(), execute: () => 1 };
   return localTool('sql', given as unknown as LocalTool);
 };
-const reportTool = (judgeReport: CatalogTool['judgeReport']): CatalogTool => ({
+const reportTool = (judgeReport: NonNullable<CatalogTool['judgeReport']>): CatalogTool => ({
   ...look(),
   name: 'final_report',
   kind: 'report',

@@ -205,7 +205,7 @@ describe('C-5: whether a call needs approval', () => {
     ['an object', () => ({}), true],
   ])('%s', async (_what, needsApproval, needed) => {
     const tool = made({ inputSchema, execute, needsApproval });
-    expect(await tool.needsApproval({ at: 1 }, context())).toBe(needed);
+    expect(await tool.needsApproval?.({ at: 1 }, context())).toBe(needed);
   });
 
   it('its function is asked as a method, with the input and what the SDK passes', () => {
@@ -224,8 +224,8 @@ describe('C-5: whether a call needs approval', () => {
       },
     };
     const messages = () => [userMessage('Look.')];
-    expect(made(tool).needsApproval({ at: 4 }, context({ messages }))).toBe(true);
-    expect(made(tool).needsApproval({ at: 2 }, context({ messages }))).toBe(false);
+    expect(made(tool).needsApproval?.({ at: 4 }, context({ messages }))).toBe(true);
+    expect(made(tool).needsApproval?.({ at: 2 }, context({ messages }))).toBe(false);
     expect(asked.slice(0, 3)).toEqual([
       { at: 4 },
       'call-1',

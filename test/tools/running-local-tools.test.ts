@@ -66,7 +66,7 @@ describe('how a local tool runs', () => {
   });
 
   it('D-4: what becomes of it after a crash, and its timeout, are its own', () => {
-    expect(made({ inputSchema, execute })).toMatchObject({ name: 'look', kind: 'real', judgeReport: null });
+    expect(made({ inputSchema, execute })).toMatchObject({ name: 'look', kind: 'real' });
     const plain = made({ inputSchema, execute });
     expect([plain.afterCrash, plain.isClientSide, plain.timeoutMs, plain.resultItem]).toEqual([
       undefined,
@@ -79,7 +79,7 @@ describe('how a local tool runs', () => {
     expect(made({ inputSchema })).toMatchObject({ isClientSide: true, afterCrash: 'repeat' });
     expect(made({ inputSchema, execute, timeoutMs: 7 }).timeoutMs).toBe(7);
     const run = Object.assign(() => 'ran', { timeoutMs: 7 });
-    expect(made(run)).toMatchObject({ name: 'look', kind: 'real', timeoutMs: 7, toModelOutput: null });
+    expect(made(run)).toMatchObject({ name: 'look', kind: 'real', timeoutMs: 7 });
     expect(made(run).afterCrash).toBeUndefined();
     expect(made(idempotent(run))).toMatchObject({ timeoutMs: 7, afterCrash: 'repeat' });
     expect(made(Object.assign(() => 1, { idempotent: 'yes' })).afterCrash).toBeUndefined();
@@ -158,7 +158,7 @@ describe('T-6: what `toModelOutput` gives', () => {
     await expect(outputOf({ type: 'sound' })).rejects.toThrow(
       'toModelOutput returned an unknown output: {"type":"sound"}',
     );
-    expect(made({ inputSchema, execute }).toModelOutput).toBeNull();
+    expect(made({ inputSchema, execute }).toModelOutput).toBeUndefined();
   });
 
   it('it is called as a method, with the call', async () => {

@@ -11,9 +11,7 @@ export function finalReportTool(format: ReportFormat): CatalogTool {
     kind: 'report',
     offered: later(offered(format)),
     validate: (input) => ({ valid: true, value: input }),
-    needsApproval: () => false,
     execute: () => undefined,
-    toModelOutput: null,
     judgeReport: (input, limits) => judgeCall(format, input, limits),
   };
 }

@@ -18,9 +18,6 @@ export function progressReportTool(name: string): CatalogTool {
       typeof input.message === 'string' && input.message.trim() !== ''
         ? { valid: true, value: input }
         : { valid: false, reasons: 'message must be a non-blank string' },
-    needsApproval: () => false,
     execute: () => undefined,
-    toModelOutput: null,
-    judgeReport: null,
   };
 }

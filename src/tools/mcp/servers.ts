@@ -187,6 +187,5 @@ function catalogTool(
     execute: (input, run) => connection.call(tool.name, Object(input), run),
     toModelOutput: async (value) =>
       value instanceof McpResult ? value.output() : { type: 'text', value: String(value) },
-    judgeReport: null,
   };
 }

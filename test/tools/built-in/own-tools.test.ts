@@ -97,10 +97,10 @@ describe('F-1: final_report', () => {
   it('lets its format judge every input, and runs nothing', async () => {
     const tool = finalReportTool(format({}));
     expect(await tool.validate({ any: 1 })).toEqual({ valid: true, value: { any: 1 } });
-    expect(await tool.needsApproval({}, run)).toBe(false);
+    expect(tool.needsApproval).toBeUndefined();
     expect(tool.execute({}, run)).toBeUndefined();
     expect(tool.kind).toBe('report');
-    expect(tool.toModelOutput).toBeNull();
+    expect(tool.toModelOutput).toBeUndefined();
   });
 });
 
@@ -116,9 +116,9 @@ describe('T-2: progress_report', () => {
         required: ['message'],
       },
     });
-    expect([progress.kind, await progress.needsApproval({}, run), progress.execute({}, run)]).toEqual([
+    expect([progress.kind, progress.needsApproval, progress.execute({}, run)]).toEqual([
       'progress',
-      false,
+      undefined,
       undefined,
     ]);
   });
@@ -158,7 +158,7 @@ describe('the other built-in tools', () => {
       name: 'current_time',
       description: 'Gets the current date, weekday and time in a time zone.',
     });
-    expect([time.kind, time.afterCrash, await time.needsApproval({}, run)]).toEqual(['real', 'repeat', false]);
+    expect([time.kind, time.afterCrash, time.needsApproval]).toEqual(['real', 'repeat', undefined]);
     expect(time.execute({}, run)).toEqual({
       local: 'Friday, 2 January 2026 at 03:04:05 UTC',
       utc: '2026-01-02T03:04:05.000Z',

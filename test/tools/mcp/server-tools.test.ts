@@ -35,12 +35,12 @@ describe('the tools of MCP servers', () => {
     expect(told).toEqual([{ type: 'server.connected', server: 'docs', tools: ['find'] }]);
     const [tool, ...others] = servers.tools(new Set());
     expect(others).toEqual([]);
-    expect(tool).toMatchObject({ name: 'docs__find', server: 'docs', kind: 'real', judgeReport: null });
+    expect(tool).toMatchObject({ name: 'docs__find', server: 'docs', kind: 'real' });
     expect(tool).not.toHaveProperty('afterCrash');
     expect(await tool?.offered).toMatchObject({ name: 'docs__find', description: 'Finds.', inputSchema });
     expect(await tool?.validate({ a: 'x' })).toEqual({ valid: true, value: { a: 'x' } });
     expect(await tool?.validate({})).toMatchObject({ valid: false });
-    expect(tool?.needsApproval(Object({}), Object({}))).toBe(false);
+    expect(tool?.needsApproval?.(Object({}), Object({}))).toBe(false);
     const value = await tool?.execute({ a: 'x' }, Object({ signal: never, progress: () => {} }));
     expect(await tool?.toModelOutput?.(value, {}, Object({}))).toEqual({ type: 'text', value: 'found' });
     expect(await tool?.toModelOutput?.(7, {}, Object({}))).toEqual({ type: 'text', value: '7' });
@@ -85,7 +85,7 @@ describe('the tools of MCP servers', () => {
     });
     await open();
     const tools = servers.tools(new Set());
-    expect(tools.map((tool) => tool.needsApproval(Object({}), Object({})))).toEqual(expected);
+    expect(tools.map((tool) => tool.needsApproval?.(Object({}), Object({})))).toEqual(expected);
     expect(tools.map(({ afterCrash }) => afterCrash === 'repeat')).toEqual(expected);
     await servers.close();
   });
