@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { policyShape } from '../http/http-policy.ts';
 import { check } from '../input/check.ts';
-import { expected, fieldName, PawlError, Problems } from '../input/errors.ts';
+import { fieldName, PawlError, Problems, unexpected } from '../input/errors.ts';
 import { aFunction, count } from '../input/shapes.ts';
 import { isSized, knownProviders, modelIn, parseModelString, Target, targetName } from '../model/targets.ts';
 import type { ReportFormat } from '../report/format.ts';
@@ -18,7 +18,7 @@ import { checkServer } from '../tools/mcp/definition.ts';
 import { builtInNames } from '../vocabulary/built-ins.ts';
 import { limitsSchema } from '../vocabulary/limits.ts';
 import { nameRule, toolNamePattern } from '../vocabulary/tool-names.ts';
-import { type Agent, type AgentDefinition, definitionSchema, isAgent } from './definition.ts';
+import { type Agent, type AgentDefinition, definitionSchema, requireAgent } from './definition.ts';
 import { joined } from './handoffs.ts';
 
 const downloadsSchema = z.strictObject(policyShape);
@@ -120,7 +120,7 @@ function checkModel(entry: unknown, at: string, providers: readonly string[]): v
     const names = [...new Set([...providers, ...knownProviders])];
     if (parsed !== null && names.includes(parsed.provider)) return;
     const what = `\`provider:model\`, such as "openai:gpt-5", with one of the providers ${names.join(', ')}`;
-    throw new PawlError('invalid_model', expected(field, model, what));
+    throw unexpected('invalid_model', field, model, what);
   }
   const isModel =
     typeof model === 'object' &&
@@ -131,12 +131,12 @@ function checkModel(entry: unknown, at: string, providers: readonly string[]): v
     typeof model.provider === 'string' &&
     ['v2', 'v3', 'v4'].includes(String(model.specificationVersion));
   if (isModel) return;
-  throw new PawlError('invalid_model', expected(field, model, 'an AI SDK language model or a `provider:model` string'));
+  throw unexpected('invalid_model', field, model, 'an AI SDK language model or a `provider:model` string');
 }
 
 function checkSubAgent(name: string, agent: unknown, tools: readonly (readonly [string, unknown])[]): void {
   const field = fieldName('agents', [name]);
-  if (!isAgent(agent)) throw new PawlError('invalid_agent', expected(field, agent, 'an agent made by defineAgent'));
+  requireAgent(agent, field, 'invalid_agent');
   checkName(field, name);
   if (!tools.some(([tool]) => tool === name)) return;
   throw new PawlError('duplicate_tool', `\`${field}\` must not have the name of a tool; got "${name}".`);
@@ -149,7 +149,7 @@ function checkedTool(name: string, tool: Parameters<typeof localTool>[1]): Catal
 
 function checkName(field: string, name: string): void {
   if (!toolNamePattern.test(name)) {
-    throw new PawlError('invalid_tool', expected(`the name of ${field}`, name, nameRule));
+    throw unexpected('invalid_tool', `the name of ${field}`, name, nameRule);
   }
   if (!builtInNames.includes(name)) return;
   throw new PawlError('duplicate_tool', `\`${field}\` must have another name; a built-in tool is named "${name}".`);
@@ -177,7 +177,7 @@ function windowOf(entry: unknown, target: string, index: number): number | null 
   const { contextWindow } = entry;
   const tokens = typeof contextWindow === 'function' ? contextWindow(target) : contextWindow;
   if (Number.isInteger(tokens) && tokens >= 1) return tokens;
-  throw new PawlError('invalid_model', expected(`models[${index}].contextWindow`, tokens, windowError));
+  throw unexpected('invalid_model', `models[${index}].contextWindow`, tokens, windowError);
 }
 
 /** The targets, each under a unique name. */

@@ -1,6 +1,7 @@
 import type { ProviderV4 } from '@ai-sdk/provider';
 import { z } from 'zod';
 import type { HttpPolicy } from '../http/http-policy.ts';
+import { type PawlErrorCode, unexpected } from '../input/errors.ts';
 import { aFunction, oneOf, text, texts } from '../input/shapes.ts';
 import type { ModelReference, SizedModel, Target } from '../model/targets.ts';
 import type { Slice } from '../observe/slices.ts';
@@ -147,6 +148,18 @@ export interface Agent<Report = unknown, Context = unknown> {
 
 export function isAgent(value: unknown): value is Agent {
   return isObject(value) && 'targets' in value && 'definition' in value;
+}
+
+const madeByDefineAgent = 'an agent made by defineAgent';
+export const anAgent = z.custom<Agent>(isAgent, { error: madeByDefineAgent });
+
+/** Throws a `PawlError` for a field that holds no agent. */
+export function requireAgent(
+  agent: unknown,
+  field = 'agent',
+  code: PawlErrorCode = 'invalid_options',
+): asserts agent is Agent {
+  if (!isAgent(agent)) throw unexpected(code, field, agent, madeByDefineAgent);
 }
 
 function isObject(value: unknown): value is object {

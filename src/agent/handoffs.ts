@@ -1,9 +1,9 @@
-import { expected, fieldName, PawlError } from '../input/errors.ts';
+import { fieldName, PawlError, unexpected } from '../input/errors.ts';
 import type { Target } from '../model/targets.ts';
 import type { CatalogTool } from '../tools/catalog-tool.ts';
 import { handoffTool } from '../tools/handoff-tool.ts';
 import { builtInNames, finalReportName } from '../vocabulary/built-ins.ts';
-import { type Agent, type AgentDefinition, isAgent, type Voice } from './definition.ts';
+import { type Agent, type AgentDefinition, requireAgent, type Voice } from './definition.ts';
 
 /** Whether a tool of the session belongs to a voice. */
 export function hasTool({ tools, definition }: Voice, { name, server }: Pick<CatalogTool, 'name' | 'server'>): boolean {
@@ -138,7 +138,7 @@ function meaningsIn({ tools = {}, agents = {}, mcpServers = {} }: AgentDefinitio
 
 /** The session reports as the agent that it began with does, whoever speaks last. */
 function checkHandoff(alone: Alone, field: string, agent: unknown): asserts agent is Agent {
-  if (!isAgent(agent)) throw new PawlError('invalid_agent', expected(field, agent, 'an agent made by defineAgent'));
+  requireAgent(agent, field, 'invalid_agent');
   const { definition, format } = agent;
   const finish = (of: AgentDefinition) => of.finish ?? 'report';
   const isSame =
@@ -147,7 +147,7 @@ function checkHandoff(alone: Alone, field: string, agent: unknown): asserts agen
     definition.report?.schema === alone.definition.report?.schema;
   if (isSame) return;
   const what = `an agent that ends its sessions in the same way, with the same \`finish\` and \`report\``;
-  throw new PawlError('invalid_agent', expected(field, agent.name, what));
+  throw unexpected('invalid_agent', field, agent.name, what);
 }
 
 function twice(field: string, what: string): PawlError {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { check } from '../input/check.ts';
-import { expected, PawlError } from '../input/errors.ts';
+import { unexpected } from '../input/errors.ts';
 import { builtInNames } from '../vocabulary/built-ins.ts';
 import { type Limits, limitsSchema } from '../vocabulary/limits.ts';
 import { overridesShape, type SessionOverrides } from '../vocabulary/overrides.ts';
@@ -50,14 +50,14 @@ function checkTools({ tools, agents, mcpServers }: Agent, shown: ReadonlySet<str
   );
   if (unknown === undefined) return;
   const known = [...own, ...servers.map((server) => `${server}__…`)].join(', ') || 'none';
-  throw new PawlError('invalid_options', expected('tools', unknown, `names of the agent's tools (${known})`));
+  throw unexpected('invalid_options', 'tools', unknown, `names of the agent's tools (${known})`);
 }
 
 function targetNamed({ targets }: Agent, name: string, index: number): Agent['targets'][number] {
   const target = targets.find((one) => one.name === name);
   if (target !== undefined) return target;
   const known = targets.map((one) => one.name).join(', ');
-  throw new PawlError('invalid_options', expected(`models[${index}]`, name, `one of the agent's models (${known})`));
+  throw unexpected('invalid_options', `models[${index}]`, name, `one of the agent's models (${known})`);
 }
 
 function limitsWithin(own: Readonly<Limits>, given: unknown): Readonly<Limits> {
@@ -68,7 +68,7 @@ function limitsWithin(own: Readonly<Limits>, given: unknown): Readonly<Limits> {
   for (const name of named) {
     const [most, value] = [own[name], limits[name]];
     if (most === null || (value !== null && value <= most)) continue;
-    throw new PawlError('invalid_options', expected(`limits.${name}`, value, `at most the agent's, ${most}`));
+    throw unexpected('invalid_options', `limits.${name}`, value, `at most the agent's, ${most}`);
   }
   return Object.freeze({ ...own, ...Object.fromEntries(named.map((name) => [name, limits[name]])) });
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ContextWindow, Counters, JsonObject, Message } from '../../machines/index.ts';
 import { check } from '../input/check.ts';
-import { expected, PawlError } from '../input/errors.ts';
+import { type PawlError, unexpected } from '../input/errors.ts';
 import { nonBlank, text } from '../input/shapes.ts';
 import { lazily } from '../platform/lazily.ts';
 import { type ModelSettings, settingsSchema } from '../vocabulary/settings.ts';
@@ -82,7 +82,7 @@ export function checkedChanges(returned: unknown, { tools, targets, window }: Ch
   const { maxOutputTokens } = settings ?? {};
   if (window.windowTokens !== null && maxOutputTokens !== undefined && maxOutputTokens > window.reserveTokens) {
     const most = `at most ${window.reserveTokens}, which the context guard keeps free for the reply`;
-    throw new PawlError('invalid_options', expected('settings.maxOutputTokens', maxOutputTokens, most));
+    throw unexpected('invalid_options', 'settings.maxOutputTokens', maxOutputTokens, most);
   }
   return {
     tools: activeTools ?? null,
@@ -94,5 +94,5 @@ export function checkedChanges(returned: unknown, { tools, targets, window }: Ch
 
 function notAmong(field: string, name: string, what: string, known: Iterable<string>): PawlError {
   const list = [...known].join(', ') || 'none';
-  return new PawlError('invalid_options', expected(field, name, `one of ${what} (${list})`));
+  return unexpected('invalid_options', field, name, `one of ${what} (${list})`);
 }

@@ -1,5 +1,5 @@
 import { APICallError } from '@ai-sdk/provider';
-import { expected, PawlError } from '../input/errors.ts';
+import { PawlError, unexpected } from '../input/errors.ts';
 import { builtin } from '../platform/node.ts';
 
 const asyncHooks = builtin('node:async_hooks');
@@ -32,7 +32,7 @@ export function watchingFetch(send: typeof globalThis.fetch = globalThis.fetch):
  */
 export function boundedFetch(send: typeof globalThis.fetch = globalThis.fetch): typeof globalThis.fetch {
   if (attempts === undefined) throw new PawlError('unsupported_runtime', '`boundedFetch` needs AsyncLocalStorage.');
-  if (typeof send !== 'function') throw new PawlError('invalid_options', expected('send', send, 'a fetch function'));
+  if (typeof send !== 'function') throw unexpected('invalid_options', 'send', send, 'a fetch function');
   return async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
     const attempt = attempts.getStore();

@@ -58,6 +58,11 @@ export function expected(field: string, value: unknown, what: string): string {
   return value === undefined ? `${name} is required: ${what}.` : `${name} must be ${what}; got ${given(value, field)}.`;
 }
 
+/** Builds the error for a field that has another value than `what`; its sentence is that of `expected`. */
+export function unexpected(code: PawlErrorCode, field: string, value: unknown, what: string): PawlError {
+  return new PawlError(code, expected(field, value, what));
+}
+
 /**
  * Formats what a caller gave for a field, such as `mcpServers.docs.headers`, as `shown` does. What has the name of a
  * credential is not shown, nor what has the shape of one: this early, no secret is known (S-5).

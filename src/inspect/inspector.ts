@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Agent, isAgent } from '../agent/definition.ts';
+import { type Agent, anAgent } from '../agent/definition.ts';
 import { notedSecrets } from '../agent/secrets.ts';
 import { check } from '../input/check.ts';
 import { port as aPort, texts } from '../input/shapes.ts';
@@ -40,7 +40,7 @@ const keptSessions = 50;
 const optionsSchema = z.strictObject({
   journal: aJournal.optional(),
   port: aPort.optional(),
-  agents: z.array(z.custom<Agent>(isAgent, { error: 'an agent made by defineAgent' })).optional(),
+  agents: z.array(anAgent).optional(),
   secrets: texts.optional(),
 } satisfies Record<keyof InspectorOptions, z.ZodType>);
 

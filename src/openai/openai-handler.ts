@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { checkContext } from '../agent/context.ts';
-import { type Agent, isAgent } from '../agent/definition.ts';
+import { type Agent, requireAgent } from '../agent/definition.ts';
 import { secretsOf } from '../agent/secrets.ts';
 import { check } from '../input/check.ts';
-import { expected, PawlError } from '../input/errors.ts';
+import { PawlError, unexpected } from '../input/errors.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { randomId } from '../platform/random-id.ts';
 import { decodedUri } from '../platform/text.ts';
@@ -52,11 +52,10 @@ export function openaiHandler(agents: readonly Agent[], options: OpenaiOptions =
 
 function agentsByName(agents: unknown): Map<string, Agent> {
   if (!Array.isArray(agents) || agents.length === 0)
-    throw new PawlError('invalid_options', expected('agents', agents, 'an array of at least one agent'));
+    throw unexpected('invalid_options', 'agents', agents, 'an array of at least one agent');
   const named = new Map<string, Agent>();
   for (const [index, agent] of agents.entries()) {
-    if (!isAgent(agent))
-      throw new PawlError('invalid_options', expected(`agents[${index}]`, agent, 'an agent made by defineAgent'));
+    requireAgent(agent, `agents[${index}]`);
     if (named.has(agent.name))
       throw new PawlError('invalid_options', `\`agents\` must have distinct names; got "${agent.name}" twice.`);
     named.set(agent.name, agent);

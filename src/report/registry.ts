@@ -1,5 +1,5 @@
 import type { FilePart } from '../../machines/index.ts';
-import { expected, PawlError, shown } from '../input/errors.ts';
+import { PawlError, shown, unexpected } from '../input/errors.ts';
 import type { JsonOf } from '../platform/plain-json.ts';
 import { type AnySchema, compileSchema, type SchemaOutput } from '../schema/schema.ts';
 import { filesFormat } from './files.ts';
@@ -47,13 +47,11 @@ export function reportFormat(definition: ReportDefinition): ReportFormat {
       return filesFormat;
     default:
       if (isFormat(format)) return format;
-      throw new PawlError(
+      throw unexpected(
         'invalid_format',
-        expected(
-          'report.format',
-          format,
-          `one of ${formatNames.join(', ')}, or an object with name, description, contentSchema (a JSON Schema), validate and parseText`,
-        ),
+        'report.format',
+        format,
+        `one of ${formatNames.join(', ')}, or an object with name, description, contentSchema (a JSON Schema), validate and parseText`,
       );
   }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { WorkflowContext, WorkflowSharedContext } from '@restatedev/restate-sdk';
 import { TerminalError, workflow } from '@restatedev/restate-sdk';
 import { z } from 'zod';
-import { type Agent, isAgent } from '../agent/definition.ts';
+import { type Agent, anAgent } from '../agent/definition.ts';
 import { check } from '../input/check.ts';
 import { PawlError } from '../input/errors.ts';
 import { aFunction, count } from '../input/shapes.ts';
@@ -47,11 +47,10 @@ export type RestateAgentsOptions = {
   maxValueBytes?: number;
 };
 
-const agentSchema = z.custom<Agent>(isAgent, { error: 'an agent made by defineAgent' });
 /** What the engine takes as the name of a service. */
 const serviceName = /^([a-zA-Z]|_[a-zA-Z0-9])[a-zA-Z0-9._-]*$/;
 const optionsSchema = z.strictObject({
-  agents: z.array(agentSchema, { error: 'an array of agents' }).min(1, { error: 'at least one agent' }),
+  agents: z.array(anAgent, { error: 'an array of agents' }).min(1, { error: 'at least one agent' }),
   name: z
     .string()
     .regex(serviceName, { error: 'a name of letters, digits, `.`, `_` and `-` that begins with a letter' })

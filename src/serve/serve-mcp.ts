@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { checkContext } from '../agent/context.ts';
-import { type Agent, isAgent } from '../agent/definition.ts';
+import { type Agent, requireAgent } from '../agent/definition.ts';
 import { check } from '../input/check.ts';
-import { expected, PawlError } from '../input/errors.ts';
+import { unexpected } from '../input/errors.ts';
 import { onNode } from '../input/on-node.ts';
 import { count } from '../input/shapes.ts';
 import { lazily } from '../platform/lazily.ts';
@@ -32,7 +32,7 @@ const byHttp = lazily(() => z.strictObject({ http: z.unknown() }));
  * session and forwards its progress. Cancelling a call aborts its session. A failed session returns `isError`.
  */
 export async function serveMcp(agent: Agent, options: ServeMcpOptions): Promise<ServedAgent> {
-  if (!isAgent(agent)) throw new PawlError('invalid_options', expected('agent', agent, 'an agent made by defineAgent'));
+  requireAgent(agent);
   sessionInput(agent, options?.budget ?? {}, 0);
   checkContext(agent, options?.context);
   const transport: unknown = options?.transport;
@@ -42,9 +42,11 @@ export async function serveMcp(agent: Agent, options: ServeMcpOptions): Promise<
       transport !== null &&
       (('http' in transport && typeof transport.http === 'object' && transport.http !== null) || 'send' in transport));
   if (!isKnown) {
-    throw new PawlError(
+    throw unexpected(
       'invalid_options',
-      expected('transport', transport, "'stdio', { http: { port, host } } or an MCP transport"),
+      'transport',
+      transport,
+      "'stdio', { http: { port, host } } or an MCP transport",
     );
   }
   check(optionsSchema(), options, '', 'invalid_options', 'options');

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Json, SessionSteer } from '../../machines/index.ts';
 import { check } from '../input/check.ts';
-import { expected, PawlError, reasonOf } from '../input/errors.ts';
+import { PawlError, reasonOf, unexpected } from '../input/errors.ts';
 import { flag, text } from '../input/shapes.ts';
 import type { WaitingCall } from '../journal/journal.ts';
 import { lazily } from '../platform/lazily.ts';
@@ -21,13 +21,13 @@ function jsonOf(output: unknown): Json {
 /** Checks the `steer` text. */
 export function steering(text: unknown): SessionSteer {
   if (typeof text === 'string' && text.trim() !== '') return { type: 'session.steer', text };
-  throw new PawlError('invalid_options', expected('text', text, 'a string that is not blank'));
+  throw unexpected('invalid_options', 'text', text, 'a string that is not blank');
 }
 
 /** Checks a position in the event stream. */
 export function position(seq: unknown): number {
   if (typeof seq === 'number' && Number.isInteger(seq) && seq >= 1) return seq;
-  throw new PawlError('invalid_options', expected('seq', seq, 'an integer of at least 1'));
+  throw unexpected('invalid_options', 'seq', seq, 'an integer of at least 1');
 }
 
 const defaultGraceMs = 10_000;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { type Budget, repairConversation, requestBound, type SessionInput, userMessage } from '../../machines/index.ts';
-import { type Agent, isAgent } from '../agent/definition.ts';
+import { type Agent, requireAgent } from '../agent/definition.ts';
 import { contextWindow } from '../context/context-guard.ts';
 import { check } from '../input/check.ts';
-import { expected, PawlError } from '../input/errors.ts';
+import { PawlError, unexpected } from '../input/errors.ts';
 import { aFunction, count, nonBlank } from '../input/shapes.ts';
 import { aJournal } from '../journal/given.ts';
 import { parseMessages } from '../model/messages.ts';
@@ -52,14 +52,9 @@ const resumeSchema = lazily(() =>
   } satisfies Record<keyof ResumeOptions, z.ZodType>),
 );
 
-function checkIsAgent(agent: unknown): void {
-  if (isAgent(agent)) return;
-  throw new PawlError('invalid_options', expected('agent', agent, 'an agent made by defineAgent'));
-}
-
 /** Returns the options as they are now, for a session to be resumed. Throws as `checkedOptions` does. */
 export function checkedResumeOptions(agent: unknown, options: unknown): ResumeOptions {
-  checkIsAgent(agent);
+  requireAgent(agent);
   return check<unknown>(resumeSchema(), options, 'options', 'invalid_options') as ResumeOptions;
 }
 
@@ -68,20 +63,20 @@ export function checkedResumeOptions(agent: unknown, options: unknown): ResumeOp
  * anything but an agent and for unknown options, so that no option is silently ignored.
  */
 export function checkedOptions(agent: unknown, options: unknown): SessionOptions {
-  checkIsAgent(agent);
+  requireAgent(agent);
   return check<unknown>(optionsSchema, options, '', 'invalid_options', 'options') as SessionOptions;
 }
 
 /** Returns the conversation that a session starts with, repaired where needed (C-6). */
 export function startingConversation({ prompt, messages = [] }: SessionOptions) {
   if (!Array.isArray(messages)) {
-    throw new PawlError('invalid_messages', expected('messages', messages, 'an array of messages'));
+    throw unexpected('invalid_messages', 'messages', messages, 'an array of messages');
   }
   if (prompt === undefined && messages.length === 0) {
     throw new PawlError('invalid_options', 'Pass `prompt`, or at least one message in `messages`.');
   }
   if (prompt !== undefined && (typeof prompt !== 'string' || prompt.trim() === '')) {
-    throw new PawlError('invalid_options', expected('prompt', prompt, 'a string that is not blank'));
+    throw unexpected('invalid_options', 'prompt', prompt, 'a string that is not blank');
   }
   const repaired = repairConversation(parseMessages(messages));
   const changed = Object.values(repaired.repairs).some((count) => count > 0);

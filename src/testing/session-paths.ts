@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { check } from '../input/check.ts';
-import { expected, PawlError } from '../input/errors.ts';
+import { unexpected } from '../input/errors.ts';
 import { count, oneOf } from '../input/shapes.ts';
 import { callSchema, type RehearsedReply } from './rehearsal-model.ts';
 
@@ -50,10 +50,7 @@ export function sessionPaths(
   const { call, report = 'All done.', steps = allSteps } = options;
   const possible = steps.filter((step) => call !== undefined || !step.startsWith('tool'));
   if (possible.length === 0) {
-    throw new PawlError(
-      'invalid_options',
-      expected('options.steps', steps, 'steps, one of them possible without `call`'),
-    );
+    throw unexpected('invalid_options', 'options.steps', steps, 'steps, one of them possible without `call`');
   }
   const good = { name: 'final_report', input: { content: report } };
   const bad = { name: 'final_report', input: {} };

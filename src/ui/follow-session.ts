@@ -1,6 +1,6 @@
 import { noteSecrets } from '../agent/secrets.ts';
 import { sleep, systemClock } from '../host/clock.ts';
-import { expected, PawlError } from '../input/errors.ts';
+import { PawlError, unexpected } from '../input/errors.ts';
 import { hasMethods } from '../input/shapes.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { SessionEvent } from '../observe/events.ts';
@@ -23,7 +23,7 @@ const pollMs = 250;
 export async function followSession(journal: Journal, sessionId: string, given: FollowOptions = {}): Promise<Followed> {
   const { suspended = null, ...options } = given ?? {};
   if (suspended !== null && typeof suspended !== 'function')
-    throw new PawlError('invalid_options', expected('options.suspended', suspended, 'a function'));
+    throw unexpected('invalid_options', 'options.suspended', suspended, 'a function');
   const { secrets } = checkReading(journal, sessionId, given && options);
   noteSecrets(secrets);
   const session = await GrowingRecording.of(journal, sessionId, secrets);

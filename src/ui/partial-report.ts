@@ -1,5 +1,5 @@
 import type { DeepPartial } from 'ai';
-import { expected, PawlError } from '../input/errors.ts';
+import { unexpected } from '../input/errors.ts';
 import type { Session } from '../session/session.ts';
 import { GrowingReport } from './growing-report.ts';
 
@@ -10,7 +10,7 @@ import { GrowingReport } from './growing-report.ts';
 export function partialReport<Report>(session: Session<Report>): AsyncGenerator<DeepPartial<Report>, void> {
   const given: unknown = session;
   if (typeof given !== 'object' || given === null || !('events' in given))
-    throw new PawlError('invalid_options', expected('session', given, 'a session'));
+    throw unexpected('invalid_options', 'session', given, 'a session');
   return growing(session);
 }
 

@@ -2,7 +2,7 @@ import { createUIMessageStreamResponse } from 'ai';
 import { z } from 'zod';
 import { eventLoopTurn } from '../host/clock.ts';
 import { check } from '../input/check.ts';
-import { expected, PawlError, reasonOf } from '../input/errors.ts';
+import { PawlError, reasonOf, unexpected } from '../input/errors.ts';
 import { aFunction, hasMethods } from '../input/shapes.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { lazily } from '../platform/lazily.ts';
@@ -80,13 +80,13 @@ export function checkedResponse(make: () => Response): Response {
 export function checkFollowed(session: unknown, options: unknown, of: 'stream' | 'response'): void {
   check<unknown>(of === 'stream' ? streamSchema() : responseSchema(), options, 'options', 'invalid_options');
   if (hasMethods(session, 'eventsFrom')) return;
-  throw new PawlError('invalid_options', expected('session', session, 'a session, or what `followSession` returns'));
+  throw unexpected('invalid_options', 'session', session, 'a session, or what `followSession` returns');
 }
 
 /** Throws `invalid_options` unless `from` is a valid position. */
 export function checkPosition(from: unknown): void {
   if (typeof from === 'number' && Number.isInteger(from) && from >= 0) return;
-  throw new PawlError('invalid_options', expected('from', from, 'a position: an integer of at least 0'));
+  throw unexpected('invalid_options', 'from', from, 'a position: an integer of at least 0');
 }
 
 /** Returns `toUIMessageStream` as a response for `useChat`. `init` is as for `Response`. */

@@ -4,7 +4,7 @@ import { checkContext } from '../agent/context.ts';
 import { type Agent, isAgent } from '../agent/definition.ts';
 import type { Clock } from '../host/clock.ts';
 import { check } from '../input/check.ts';
-import { expected, messageOf, PawlError } from '../input/errors.ts';
+import { messageOf, PawlError, unexpected } from '../input/errors.ts';
 import { aFunction, count } from '../input/shapes.ts';
 import { aJournal } from '../journal/given.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -122,12 +122,14 @@ function checkNeedsNoContext(role: string, agent: Agent): void {
 
 function fixedAgent(role: string, agent: unknown): PawlError {
   const wanted = '{ name, load } or a function when `limits.concurrency` is above 1';
-  return new PawlError('invalid_workflow', expected(`agents.${role}`, agent, wanted));
+  return unexpected('invalid_workflow', `agents.${role}`, agent, wanted);
 }
 
 function wrongAgent(role: string, agent: unknown): PawlError {
-  return new PawlError(
+  return unexpected(
     'invalid_workflow',
-    expected(`agents.${role}`, agent, 'an agent made by defineAgent, { name, load } or a function'),
+    `agents.${role}`,
+    agent,
+    'an agent made by defineAgent, { name, load } or a function',
   );
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Agent } from '../../agent/definition.ts';
 import { check } from '../../input/check.ts';
-import { expected, PawlError } from '../../input/errors.ts';
+import { type PawlError, unexpected } from '../../input/errors.ts';
 import type { Journal, JournalEntry } from '../../journal/journal.ts';
 import { randomId } from '../../platform/random-id.ts';
 import { createFork } from '../../session/recovery/fork-session.ts';
@@ -72,5 +72,5 @@ function checked(given: unknown, entries: readonly JournalEntry[]): DeliveryChan
 }
 
 function refused(field: string, value: unknown, what: string): PawlError {
-  return new PawlError('invalid_options', expected(field, value, what));
+  return unexpected('invalid_options', field, value, what);
 }

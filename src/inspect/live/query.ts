@@ -1,4 +1,4 @@
-import { expected, PawlError } from '../../input/errors.ts';
+import { unexpected } from '../../input/errors.ts';
 import { ruleFacts } from '../study/rules.ts';
 
 /** What a search asks for. All must hold. */
@@ -32,9 +32,11 @@ export function readQuery(text: string, now: number): Query {
     else if (name === 'rule') query.facts.push(factsOf(value));
     else if (isField(query, name)) query.fields[name].push(value);
     else
-      throw new PawlError(
+      throw unexpected(
         'invalid_options',
-        expected('search', `${name}:`, 'agent:, slug:, status:, target:, tool:, rule: or since:'),
+        'search',
+        `${name}:`,
+        'agent:, slug:, status:, target:, tool:, rule: or since:',
       );
   }
   return query;
@@ -48,15 +50,12 @@ function spanOf(text: string): number {
   const [, digits, unit = ''] = /^(\d+)([mhd])$/.exec(text) ?? [];
   const ms = units[unit];
   if (digits !== undefined && ms !== undefined) return Number(digits) * ms;
-  throw new PawlError(
-    'invalid_options',
-    expected('since', text, 'a number of minutes, hours or days, such as 30m, 2h or 1d'),
-  );
+  throw unexpected('invalid_options', 'since', text, 'a number of minutes, hours or days, such as 30m, 2h or 1d');
 }
 
 function factsOf(rule: string): readonly string[] {
   const facts = Object.hasOwn(ruleFacts, rule) ? ruleFacts[rule] : undefined;
   if (facts !== undefined) return facts;
   const known = Object.keys(ruleFacts).join(', ');
-  throw new PawlError('invalid_options', expected('rule', rule, `one that leaves a fact: ${known}`));
+  throw unexpected('invalid_options', 'rule', rule, `one that leaves a fact: ${known}`);
 }

@@ -1,4 +1,4 @@
-import { expected, PawlError } from '../../input/errors.ts';
+import { unexpected } from '../../input/errors.ts';
 
 /** Numbers at a step, by their paths, such as `counters.notices` or `session.maxTurns`; null for one that is not there. */
 export type Read = (path: string) => number | null;
@@ -23,9 +23,11 @@ const operators: Record<string, (one: number, other: number) => number> = {
 export function readWatch(text: string): Watch {
   const tokens = [...text.matchAll(/\s*([A-Za-z]\w*(?:\.\w+)+|\d+(?:\.\d+)?|[-+*/()])|\s*(\S)/g)];
   const refused = (what: string) =>
-    new PawlError(
+    unexpected(
       'invalid_options',
-      expected('watch', what, 'numbers, paths such as counters.notices or session.maxTurns, + - * / and ( )'),
+      'watch',
+      what,
+      'numbers, paths such as counters.notices or session.maxTurns, + - * / and ( )',
     );
   const odd = tokens.find(([, , stray]) => stray !== undefined)?.[2];
   if (odd !== undefined || tokens.length === 0) throw refused(odd ?? text);

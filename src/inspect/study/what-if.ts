@@ -1,6 +1,6 @@
 import type { Delivery, Effect, Fact } from '../../../machines/index.ts';
 import { approvalKey, modelKey, requestOfKey, toolKey } from '../../../machines/index.ts';
-import { expected, PawlError } from '../../input/errors.ts';
+import { unexpected } from '../../input/errors.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { type MakePlayer, Replay } from '../../journal/replay.ts';
 import { factsSummary } from '../../journal/scope-log.ts';
@@ -24,7 +24,7 @@ export type WhatIf = {
 export function whatIf(entries: readonly JournalEntry[], change: DeliveryChange, { stops = false } = {}): WhatIf {
   const changed = entries[change.entry - 1];
   if (changed?.type !== 'delivered' || changed.scope !== '') {
-    throw new PawlError('invalid_options', expected('entry', change.entry, 'the number of a delivery to the session'));
+    throw unexpected('invalid_options', 'entry', change.entry, 'the number of a delivery to the session');
   }
   const branch = new Branch(entries.slice(0, change.entry - 1), entries.slice(change.entry - 1));
   branch.deliver(change.delivery);

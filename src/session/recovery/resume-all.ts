@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Agent, isAgent } from '../../agent/definition.ts';
+import { type Agent, anAgent } from '../../agent/definition.ts';
 import { eventLoop } from '../../host/event-loop.ts';
 import { check } from '../../input/check.ts';
 import { PawlError } from '../../input/errors.ts';
@@ -12,7 +12,6 @@ import type { ResumeOptions } from '../options.ts';
 import type { Session } from '../session.ts';
 import { resumeSession } from './resume-session.ts';
 
-const anAgent = z.custom<Agent>(isAgent, { error: 'an agent made by defineAgent' });
 const agentsSchema = lazily(() => z.object({ agents: z.array(anAgent, { error: 'an array of agents' }) }));
 
 export type ResumeAllOptions = Omit<ResumeOptions, 'sessionId' | 'signal' | 'context'> & {

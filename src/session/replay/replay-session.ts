@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { attemptIn, attemptName, modelKey, turnName } from '../../../machines/index.ts';
 import { check } from '../../input/check.ts';
-import { expected, PawlError } from '../../input/errors.ts';
+import { PawlError, unexpected } from '../../input/errors.ts';
 import { texts } from '../../input/shapes.ts';
 import { checkEntries } from '../../journal/entries.ts';
 import { checkSession } from '../../journal/given.ts';
@@ -111,7 +111,7 @@ function cut(entries: readonly JournalEntry[], until: string | undefined): [Jour
 export function entriesUntil(entries: readonly JournalEntry[], until: string, name = 'until'): number {
   const place = attemptIn(until);
   if (place === null || ![attemptName(place), turnName(place.turn)].includes(until))
-    throw new PawlError('invalid_options', expected(name, until, aPlace));
+    throw unexpected('invalid_options', name, until, aPlace);
   const key = modelKey(place);
   const begun = entries.findIndex((entry) => entry.type === 'begun' && entry.scope === '' && entry.key === key);
   if (begun === -1) throw new PawlError('invalid_options', `The session has no ${until}.`);

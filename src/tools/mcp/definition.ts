@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { check } from '../../input/check.ts';
-import { expected, PawlError } from '../../input/errors.ts';
+import { unexpected } from '../../input/errors.ts';
 import { aFunction, flag, hasMethods, headersShape, milliseconds, texts } from '../../input/shapes.ts';
 import { lazily } from '../../platform/lazily.ts';
 
@@ -51,17 +51,14 @@ export function checkServer(name: string, server: unknown): void {
   // Its tools are named `server__tool`: two servers must not mean the same name.
   if (!/^(?!.*(?:__|_$))[A-Za-z0-9_-]{1,32}$/.test(name)) {
     const what = '1 to 32 characters from A-Z, a-z, 0-9, _ and -, with no __ in it and no _ at its end';
-    throw new PawlError('invalid_server', expected(`the name of ${field}`, name, what));
+    throw unexpected('invalid_server', `the name of ${field}`, name, what);
   }
   const config = typeof server === 'object' && server !== null && 'shared' in server ? server.shared : server;
   const given = typeof config === 'object' && config !== null ? Object.keys(config) : [];
   const kind = (['command', 'url', 'transport'] as const).filter((key) => given.includes(key));
   const [only] = kind;
   if (only === undefined || kind.length > 1) {
-    throw new PawlError(
-      'invalid_server',
-      expected(field, config, 'an object with exactly one of `command`, `url` and `transport`'),
-    );
+    throw unexpected('invalid_server', field, config, 'an object with exactly one of `command`, `url` and `transport`');
   }
   // A function makes the headers, which only each request shows.
   const isMade = typeof config === 'object' && config !== null && 'headers' in config && isFunction(config.headers);

@@ -4,7 +4,7 @@ import type { FlexibleSchema } from 'ai';
 import { z } from 'zod';
 import { type HttpPolicy, type HttpResponse, policyShape, shownUrl } from '../../http/http-policy.ts';
 import { check } from '../../input/check.ts';
-import { expected, given, messageOf, PawlError, shown } from '../../input/errors.ts';
+import { expected, given, messageOf, PawlError, shown, unexpected } from '../../input/errors.ts';
 import { onNode } from '../../input/on-node.ts';
 import { aFunction, flag, headersShape, text } from '../../input/shapes.ts';
 import { lazily } from '../../platform/lazily.ts';
@@ -80,10 +80,7 @@ export function restTool<Input = RestInput>(options: RestToolOptions<Input>): Lo
   const { method, url, description = `${method} ${url.split('?')[0]}`, input, auth, needsApproval = false } = options;
   const probe = url.replace(/\{[^{}]*\}/g, 'x');
   if (!URL.canParse(probe) || !['http:', 'https:'].includes(new URL(probe).protocol)) {
-    throw new PawlError(
-      'invalid_tool',
-      expected('url', url, 'an http or https URL, with {name} for fields of the input'),
-    );
+    throw unexpected('invalid_tool', 'url', url, 'an http or https URL, with {name} for fields of the input');
   }
   if ((method === 'GET' || method === 'HEAD') && options.body !== undefined) {
     throw new PawlError('invalid_tool', `body cannot be used: a ${method} request has no body.`);

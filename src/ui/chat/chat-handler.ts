@@ -1,7 +1,6 @@
 import { checkContext } from '../../agent/context.ts';
-import { type Agent, isAgent } from '../../agent/definition.ts';
+import { type Agent, requireAgent } from '../../agent/definition.ts';
 import { check } from '../../input/check.ts';
-import { expected, PawlError } from '../../input/errors.ts';
 import { answerFor, isResponse, requestCopy } from '../../serve/given.ts';
 import { jsonBody, UnusableBody } from '../../serve/json-body.ts';
 import { TooManySessions } from '../../serve/sessions.ts';
@@ -28,7 +27,7 @@ export function chatHandler<Report, Context>(
   agent: Agent<Report, Context>,
   ...[options]: unknown extends Context ? [options?: ChatOptions<Context>] : [options: ChatOptions<Context>]
 ): (request: Request) => Promise<Response> {
-  if (!isAgent(agent)) throw new PawlError('invalid_options', expected('agent', agent, 'an agent made by defineAgent'));
+  requireAgent(agent);
   check(chatOptionsSchema, options ?? {}, 'options', 'invalid_options');
   sessionInput(agent, options?.budget ?? {}, 0);
   if (options?.context === undefined) checkContext(agent, undefined);

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type ItemRef, itemKinds, priorities, type StopMarker } from '../../../machines/index.ts';
-import { expected, messageOf, PawlError, shown } from '../../input/errors.ts';
+import { messageOf, PawlError, shown, unexpected } from '../../input/errors.ts';
 import { foldersIn } from './files.ts';
 import { type KindLayout, layouts, restingFolders } from './item-kinds.ts';
 import { cyclesIn } from './reading/cycles.ts';
@@ -47,7 +47,7 @@ export function backlogFolder(backlog: unknown): string {
     const problem = found === undefined ? 'it does not exist' : 'it is not a folder';
     throw new PawlError('invalid_backlog', `Backlog folder not found: ${shown(backlog)} (${problem}).`);
   }
-  throw new PawlError('invalid_backlog', expected('backlog', backlog, 'the path of a folder'));
+  throw unexpected('invalid_backlog', 'backlog', backlog, 'the path of a folder');
 }
 
 /** Matches the name of an item's folder. */
