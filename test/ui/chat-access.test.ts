@@ -163,6 +163,14 @@ describe('how many sessions run', () => {
     }
   });
 
+  it('… and while that still ends', async () => {
+    const { agent } = sending();
+    const { post, ask } = chats(agent, { maxSessions: 1, journal: sqliteJournal(freshFile()) });
+    for (let number = 1; number <= 5; number += 1) expect((await post('ann', [user('Send.')])).status).toBe(200);
+    expect((await post('bob', [user('Send.')])).status).toBe(503);
+    await ask('DELETE', '/api/chat/ann');
+  });
+
   it('one of a chat, also over several processes with one journal', async () => {
     const file = freshFile();
     const journals = [sqliteJournal(file), sqliteJournal(file), sqliteJournal(file)];

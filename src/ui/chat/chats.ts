@@ -102,6 +102,8 @@ export class Chats {
       ...(metadata !== undefined && { metadata }),
     });
     this.keep(chatId, session);
+    // Its place is taken, however long it takes to end.
+    if (known !== undefined) this.running.delete(known);
     // What still waits for a decision will not get one any more.
     await this.end(known, earlier).catch((error) => {
       // The page learns that its message failed, and nothing of the session.
