@@ -1,4 +1,5 @@
 import type { Counters, Fact, Failure, JsonObject, Repairs, ToolOutput } from '../../machines/index.ts';
+import { ownCopy } from '../platform/own-copy.ts';
 import type { Metadata } from '../vocabulary/metadata.ts';
 
 /** An observation that is not a fact of the machines. It affects no decision; a replay does not need it. */
@@ -101,4 +102,13 @@ export type Fold = {
   sighting?(sighting: Sighting): void;
   /** An event as listeners receive it: a fact or sighting in its envelope, or a sub-agent's event (see `path`). */
   event?(event: SessionEvent): void;
+  /** Whether `event` gets deltas, too. There are very many, and few folds need them. */
+  readonly takesDeltas?: boolean;
+  /** Nobody listens: it is told nothing. */
+  readonly isIdle?: boolean;
 };
+
+/** Returns an event that its reader may change: events share their content with the session until one takes them (ADR 66). */
+export function eventCopy(event: SessionEvent): SessionEvent {
+  return event.type === 'model.delta' ? { ...event } : ownCopy(event);
+}

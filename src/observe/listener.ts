@@ -1,6 +1,6 @@
 import { onRejection } from '../input/errors.ts';
 import type { Metadata } from '../vocabulary/metadata.ts';
-import type { EventListener, Fold, SessionEvent } from './events.ts';
+import { type EventListener, eventCopy, type Fold, type SessionEvent } from './events.ts';
 
 /** The user's `onEvent` listener. Its first error is reported; later calls continue. */
 export class Listener implements Fold {
@@ -8,6 +8,7 @@ export class Listener implements Fold {
   private readonly onFailure: (observer: string, error: unknown) => void;
   private readonly session: { context: unknown; metadata: Metadata };
   private readonly name: string;
+  readonly takesDeltas = true;
   private failed = false;
 
   /** `name` is how a failure is reported. */
@@ -23,10 +24,14 @@ export class Listener implements Fold {
     this.onFailure = onFailure;
   }
 
+  get isIdle(): boolean {
+    return this.onEvent === null;
+  }
+
   event(event: SessionEvent): void {
     if (this.onEvent === null) return;
     try {
-      onRejection(this.onEvent(event, this.session), (error) => this.threw(error));
+      onRejection(this.onEvent(eventCopy(event), this.session), (error) => this.threw(error));
     } catch (error) {
       this.threw(error);
     }

@@ -1,6 +1,5 @@
 import type { Counters, Fact, Failure, Slug } from '../../machines/index.ts';
 import { messageOf } from '../input/errors.ts';
-import { ownCopy } from '../platform/own-copy.ts';
 import { redact, withoutSecrets } from '../secrets/redact.ts';
 import type { Envelope, SessionEvent, Sighting } from './events.ts';
 import { type FoldOptions, type Folds, makeFolds } from './folds.ts';
@@ -25,7 +24,7 @@ export type ObserverOptions = Omit<FoldOptions, 'onFailure' | 'forward'> & {
 
 type Delta = Extract<Sighting, { type: 'model.delta' }>;
 
-const ownPath: readonly string[] = [];
+const ownPath: readonly string[] = Object.freeze([]);
 
 /** The facts by which a session ends. */
 const sessionEnds: ReadonlySet<string> = new Set(['session.succeeded', 'session.failed', 'session.aborted']);
@@ -128,7 +127,7 @@ export class Observer {
       return;
     }
     if (sighting.type === 'model.warned') this.isNewWarning(`${sighting.target} ${sighting.warning}`);
-    this.publisher.tell((fold) => fold.sighting?.(sighting), true);
+    this.publisher.tellSighting(sighting, true);
     this.publisher.publish({ ...sighting, ...this.envelope(at), seq: this.next(1) });
   }
 
@@ -140,11 +139,11 @@ export class Observer {
   takeFact(fact: Fact): void {
     const { deliveredAt } = this.options.times;
     this.options.recorder?.fact(fact);
-    this.publisher.tell((fold) => fold.fact?.(fact, deliveredAt));
+    this.publisher.tellFact(fact, deliveredAt);
     if (this.deltaSecrets !== null && repliesEnd.test(fact.type))
       for (const delta of this.deltaSecrets.rest()) this.passDelta(delta, this.options.times.now());
     if (this.mode === 'replaying' || this.mode === 'replayedToItsEnd') this.options.beforeFact?.();
-    this.publisher.publish({ ...ownCopy(this.eventOf(fact)), ...this.envelope(deliveredAt), seq: this.next(1) });
+    this.publisher.publish({ ...this.eventOf(fact), ...this.envelope(deliveredAt), seq: this.next(1) });
     if (fact.type === 'attempt.started') this.parts = 0;
     if (sessionEnds.has(fact.type)) this.mode = afterEnd[this.mode];
   }
@@ -159,11 +158,11 @@ export class Observer {
       return;
     }
     if (sighting.type === 'model.warned' && !this.isNewWarning(`${sighting.target} ${sighting.warning}`)) return;
-    this.publisher.tell((fold) => fold.sighting?.(sighting), sighting.type === 'observer.failed');
+    this.publisher.tellSighting(sighting, sighting.type === 'observer.failed');
     const clean =
       'message' in sighting ? { ...sighting, message: redact(sighting.message, this.options.secrets) } : sighting;
     this.options.recorder?.sighted(clean, at);
-    this.publisher.publish({ ...ownCopy(clean), ...this.envelope(at), seq: this.next(1) });
+    this.publisher.publish({ ...clean, ...this.envelope(at), seq: this.next(1) });
   }
 
   /** Forwards an event from a sub-agent's session, under its path. No fold here counts it. */

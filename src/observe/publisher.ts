@@ -1,5 +1,6 @@
+import type { Fact } from '../../machines/index.ts';
 import { eventWithoutSecrets } from '../secrets/redact.ts';
-import type { Fold, SessionEvent } from './events.ts';
+import type { Fold, SessionEvent, Sighting } from './events.ts';
 import type { Folds } from './folds.ts';
 
 /** The observer of the session above, whose stream holds this session's events too. */
@@ -21,8 +22,8 @@ export type PublisherOptions = {
 /** Gives the events of a session their positions, and passes each to the folds before the next (S-6). */
 export class Publisher {
   private readonly options: PublisherOptions;
-  /** The folds that are told. */
-  private list: readonly Fold[];
+  /** The folds that take something in: lists made once, since each fact and delta asks for them. */
+  private folds: { facts: Fold[]; sightings: Fold[]; events: Fold[]; deltas: Fold[] };
   /** Whether the log, the listener and telemetry are told. */
   isHeard: boolean;
   /** The event that the folds are receiving; null between two. */
@@ -33,15 +34,14 @@ export class Publisher {
 
   constructor(options: PublisherOptions) {
     this.options = options;
-    const { log, telemetry, listener, ...state } = options.folds;
     this.isHeard = options.isHeard;
-    this.list = Object.values(this.isHeard ? options.folds : state);
+    this.folds = foldsOf(options.folds, this.isHeard);
   }
 
   /** From now on, the log, the listener and telemetry receive every event. */
   hear(): void {
     this.isHeard = true;
-    this.list = Object.values(this.options.folds);
+    this.folds = foldsOf(this.options.folds, true);
   }
 
   /** The position of the last event in the stream of the whole tree. */
@@ -69,15 +69,29 @@ export class Publisher {
     }
     for (let next: SessionEvent | undefined = clean; next !== undefined; next = this.waiting.shift()) {
       this.published = next;
-      if (next.type === 'model.delta') this.passOn(next);
-      else this.passToAll(next);
+      this.passOn(next);
     }
     this.published = null;
   }
 
+  /** Tells the folds of a machine fact, delivered at `at` (epoch ms). */
+  tellFact(fact: Fact, at: number): void {
+    this.tell(this.folds.facts, (fold) => fold.fact?.(fact, at));
+  }
+
+  tellSighting(sighting: Sighting, isReport: boolean): void {
+    this.tell(this.folds.sightings, (fold) => fold.sighting?.(sighting), isReport);
+  }
+
+  private passOn(event: SessionEvent): void {
+    const isReport = event.type === 'observer.failed' && event.path.length === 0;
+    const { deltas, events } = this.folds;
+    this.tell(event.type === 'model.delta' ? deltas : events, (fold) => fold.event?.(event), isReport);
+  }
+
   /** Calls each fold. One that throws does not affect the others; it is reported, except during a report. */
-  tell(act: (fold: Fold) => void, isReport = false): void {
-    for (const fold of this.list) {
+  private tell(folds: readonly Fold[], act: (fold: Fold) => void, isReport = false): void {
+    for (const fold of folds) {
       try {
         act(fold);
       } catch (error) {
@@ -85,19 +99,16 @@ export class Publisher {
       }
     }
   }
+}
 
-  /** Passes on a delta. There are very many, and few folds need them. */
-  private passOn(delta: SessionEvent): void {
-    const { stream, parent, telemetry, listener } = this.options.folds;
-    stream.event(delta);
-    parent.event(delta);
-    if (!this.isHeard) return;
-    telemetry.event(delta);
-    listener.event(delta);
-  }
-
-  private passToAll(event: SessionEvent): void {
-    const isReport = event.type === 'observer.failed' && event.path.length === 0;
-    this.tell((fold) => fold.event?.(event), isReport);
-  }
+function foldsOf(all: Folds, isHeard: boolean): Publisher['folds'] {
+  const { log, telemetry, listener, ...state } = all;
+  const told: Fold[] = Object.values(isHeard ? all : state).filter((fold: Fold) => fold.isIdle !== true);
+  const events = told.filter((fold) => fold.event !== undefined);
+  return {
+    facts: told.filter((fold) => fold.fact !== undefined),
+    sightings: told.filter((fold) => fold.sighting !== undefined),
+    events,
+    deltas: events.filter((fold) => fold.takesDeltas === true),
+  };
 }

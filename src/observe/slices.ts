@@ -1,5 +1,5 @@
 import { onRejection } from '../input/errors.ts';
-import type { Fold, SessionEvent } from './events.ts';
+import { eventCopy, type Fold, type SessionEvent } from './events.ts';
 
 /** User-defined state, folded over the session's events, including failed tools (C-4). */
 export type Slice<S = unknown> = { initial: S; reduce(state: S, event: SessionEvent): S };
@@ -21,11 +21,15 @@ export class Slices implements Fold {
     this.onFailure = onFailure;
   }
 
+  get isIdle(): boolean {
+    return this.reducers.length === 0;
+  }
+
   event(event: SessionEvent): void {
-    if (event.type === 'model.delta' || event.path.length > 0) return;
+    if (event.path.length > 0) return;
     for (const { name, reduce } of this.reducers) {
       try {
-        const state = reduce(this.states[name], event);
+        const state = reduce(this.states[name], eventCopy(event));
         if (state instanceof Promise) {
           onRejection(state, () => undefined);
           throw new TypeError('a reducer must return its state, not a promise');

@@ -123,13 +123,12 @@ describe('the calls that policies see', () => {
 describe("the user's own state", () => {
   const event = (type: string, path: string[] = []) => ({ type, path }) as unknown as SessionEvent;
 
-  it("follows the session's events, but no deltas, and no sub-agent's", () => {
+  it("follows the session's events, but no sub-agent's", () => {
     const failures: unknown[] = [];
     const count = slice({ seen: [] as string[] }, ({ seen }, { type }) => ({ seen: [...seen, type] }));
     const slices = new Slices({ count }, (...failure) => failures.push(failure));
     expect(slices.states).toEqual({ count: { seen: [] } });
     slices.event(event('turn.started'));
-    slices.event(event('model.delta'));
     slices.event(event('turn.started', ['helper']));
     slices.event(event('turn.finished'));
     expect(slices.states).toEqual({ count: { seen: ['turn.started', 'turn.finished'] } });

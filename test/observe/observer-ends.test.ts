@@ -129,7 +129,7 @@ describe('S-6: failures of folds and listeners', () => {
   });
 
   it('a failure of what reads the reports is not reported, but one of a sub-agent is', () => {
-    const { observer, heard } = watched();
+    const { observer, heard } = watched({ slices: { count: slice(0, (sum: number) => sum + 1) } });
     const ownFailures = () => heard.filter(({ type, path }) => type === 'observer.failed' && path.length === 0);
     observer.folds.slices.event = ({ type }) => (type === 'observer.failed' ? broken() : undefined);
     observer.userCodeFailed('onEvent', 'x');

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Slug } from '../../machines/index.ts';
+import { slice } from '../../src/index.ts';
 import type { SessionEvent, Sighting } from '../../src/observe/events.ts';
 import { delta, envelope, failed, late, lost, started, warned, watched } from '../support/observer.ts';
 import { replySaying, usage } from '../support/replies.ts';
@@ -34,6 +35,27 @@ describe('S-6: the events of a session', () => {
     observer.moveTo(9);
     observer.moveTo(5);
     expect(observer.position).toBe(9);
+  });
+
+  it('each reader takes a copy of its own: what one changes, no other sees', () => {
+    const names: (string | undefined)[] = [];
+    const changed = (_: unknown, event: SessionEvent) => {
+      names.push(event.type === 'model.delta' ? event.delta : event.type);
+      return Object.assign(event, { type: 'changed', delta: '***' });
+    };
+    const onEvent = (event: SessionEvent) => changed(null, event);
+    const { observer, spanned } = watched({
+      onEvent,
+      slices: { first: slice({}, changed), second: slice({}, changed) },
+    });
+    observer.takeFact(started());
+    observer.sight(delta('abc'));
+    expect(names).toEqual(['attempt.started', 'attempt.started', 'attempt.started', 'abc']);
+    const types = ['attempt.started', 'model.delta'];
+    expect([spanned, observer.folds.stream.all()].map((events) => events.map(({ type }) => type))).toEqual([
+      types,
+      types,
+    ]);
   });
 
   it('what a listener causes comes after its cause, for the other listeners too', () => {

@@ -1,5 +1,5 @@
 import { firstOnes } from '../../platform/search.ts';
-import type { Fold, SessionEvent } from '../events.ts';
+import { eventCopy, type Fold, type SessionEvent } from '../events.ts';
 
 /** Maximum length of joined deltas, since a reader that lags slices them. */
 const longestJoined = 16_384;
@@ -16,6 +16,7 @@ export class EventStream implements Fold {
   private latestFrom = 1;
   /** What readers without a next event wait for. */
   private change: PromiseWithResolvers<void> | null = null;
+  readonly takesDeltas = true;
   private ended = false;
 
   event(event: SessionEvent): void {
@@ -40,7 +41,7 @@ export class EventStream implements Fold {
     this.wake();
   }
 
-  /** The events so far; adjacent deltas of a part are one. */
+  /** The events so far; adjacent deltas of a part are one. They share their content with the session. */
   all(): SessionEvent[] {
     return this.events.map((event) => (event.type === 'model.delta' ? { ...event } : event));
   }
@@ -65,7 +66,7 @@ export class EventStream implements Fold {
           const from = (this.events[position - 1]?.seq ?? 0) + 1;
           const rest = latest !== null && next === this.latestFrom ? latest : restOf(event, next, from);
           next = event.seq + 1;
-          return rest;
+          return eventCopy(rest);
         }
         // The last event may still grow.
         if (position === this.events.length - 1) return undefined;
