@@ -87,12 +87,6 @@ export const breakagesOfSrc: Breakage[] = [
     to: '',
   },
   {
-    name: 'C-6: a steer after the last request is lost',
-    file: 'src/session/wiring/owner.ts',
-    from: "    if (command.type === 'session.steer') conversation.messages.push(userMessage(command.text));",
-    to: "    if (command.type === 'session.steer') void [conversation, userMessage];",
-  },
-  {
     name: 'B-2: a redirect sends a request again',
     file: 'src/http/bounded-fetch.ts',
     from: "redirect: 'manual'",

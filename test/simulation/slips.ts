@@ -5,6 +5,7 @@ import type { Breakage } from '../graph/breakages.ts';
  * only a slow neighbour shows; who is current. Each is noticed by one of these tests.
  */
 export const testsOfSlips = [
+  'test/session/session-owner.test.ts',
   'test/agent/walked-lists.test.ts',
   'test/journal/told-when.test.ts',
   'test/journal/early-decisions.test.ts',
@@ -20,6 +21,12 @@ export const testsOfSlips = [
 ];
 
 export const slipsOfSrc: Breakage[] = [
+  {
+    name: 'C-6: a steer after the last request is lost',
+    file: 'src/session/wiring/owner.ts',
+    from: "    if (command.type === 'session.steer') conversation.messages.push(userMessage(command.text));",
+    to: "    if (command.type === 'session.steer') void [conversation, userMessage];",
+  },
   {
     name: 'S-5: secrets of agents in `handoffs` are forgotten',
     file: 'src/agent/secrets.ts',
