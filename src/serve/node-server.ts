@@ -1,4 +1,4 @@
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { LoggerOption } from '../observe/log/logger.ts';
 import { answered, answersPage, checkCaller, closeHttp, listening, Refusal } from './callers.ts';
@@ -18,13 +18,21 @@ export type ServedRequests = {
   readonly origin: string;
   /** Resolves when the server has closed. */
   readonly closed: Promise<void>;
-  /** Aborts the signals of the running requests, waits for `ended` and for their answers, and closes the server. */
-  close(ended: () => unknown): Promise<void>;
+  /**
+   * Aborts the signals of the running requests, waits for `ended` and for their answers, calls `afterwards`, and closes the
+   * server.
+   */
+  close(ended: () => unknown, afterwards?: () => unknown): Promise<void>;
 };
+
+/**
+ * Who sent a request. `left` aborts when its client goes before the response is whole; `closed` resolves when that is over.
+ */
+export type RequestSource = { address: string; left: AbortSignal; closed: Promise<void> };
 
 /** Serves a handler of requests to the callers that may call. `handler` never rejects. */
 export async function serveRequests(
-  handler: (request: Request) => Promise<Response>,
+  handler: (request: Request, source: RequestSource) => Promise<Response>,
   { callers, forPages, logger, refused }: ServeRequestsOptions,
 ): Promise<ServedRequests> {
   let isLoopback = true;
@@ -34,7 +42,7 @@ export async function serveRequests(
     return new Response(body, { status: 400, headers: { ...headers, connection: 'close' } });
   };
   const listener = getRequestListener(
-    async (given) => {
+    async (given, env) => {
       const { url, method, headers: fields, body } = given;
       const signal = AbortSignal.any([given.signal, closing.signal]);
       const request = new Request(url, {
@@ -43,7 +51,7 @@ export async function serveRequests(
         signal,
         ...(body !== null && { body, duplex: 'half' }),
       });
-      const response = await handler(request);
+      const response = await handler(request, sourceOf(env, given.signal));
       // The next request on the connection would come behind a body that is not read.
       const isUnread = (request.body !== null && !request.bodyUsed) || response.status === 413;
       if (!isUnread) return response;
@@ -74,12 +82,19 @@ export async function serveRequests(
   const place = await listening(http, callers, logger);
   isLoopback = place.isLoopback;
   const closed = new Promise<void>((resolve) => http.once('close', resolve));
-  const close = async (ended: () => unknown) => {
+  const close: ServedRequests['close'] = async (ended, afterwards = () => {}) => {
     closing.abort(new Error('the server closes'));
     await ended();
     // The answers of the sessions that ended so are still on their way.
     await answered(open);
+    await afterwards();
     await closeHttp(http);
   };
   return { origin: place.origin, closed, close };
+}
+
+function sourceOf(env: object, left: AbortSignal): RequestSource {
+  const { incoming, outgoing } = env as { incoming: IncomingMessage; outgoing: ServerResponse };
+  const closed = new Promise<void>((resolve) => outgoing.once('close', resolve));
+  return { address: incoming.socket.remoteAddress ?? '', left, closed };
 }

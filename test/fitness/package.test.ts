@@ -37,7 +37,8 @@ describe('the packed package, installed in a separate project', () => {
     }
     // Users have the SDK but not the file system server, which is a development dependency.
     mkdirSync(join(modules, sdkScope));
-    symlinkSync(resolve('node_modules', sdkScope, 'sdk'), join(modules, sdkScope, 'sdk'));
+    for (const name of ['client', 'core', 'server'])
+      symlinkSync(resolve('node_modules', sdkScope, name), join(modules, sdkScope, name));
     writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
   });
   afterAll(() => rmSync(project, { recursive: true }));

@@ -1,58 +1,8 @@
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
-import { ElicitRequestSchema, type ElicitResult, ProgressNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import type { ElicitResult } from '@modelcontextprotocol/client';
 import { describe, expect, it, vi } from 'vitest';
-import { type Agent, defineAgent, type SessionEvent } from '../../src/index.ts';
 import { packageVersion } from '../../src/platform/version.ts';
-import { agentServer } from '../../src/serve/agent-server.ts';
-import { type ServerSessions, TooManySessions } from '../../src/serve/sessions.ts';
-import type { ApprovalInput } from '../../src/session/session.ts';
-import { rehearsalModel } from '../../src/testing/index.ts';
-
-const helper = (more: object = {}) => defineAgent({ name: 'helper', models: [rehearsalModel([])], ...more });
-const delivered = { success: true, report: { content: 'So.' }, slugs: [] };
-const at = { sessionId: 's', agent: 'helper', at: 1, path: [] as string[], seq: 1 };
-const event = (fields: object) => ({ ...at, ...fields }) as object as SessionEvent;
-const asks = event({ type: 'tool.approvalRequested', name: 'send', callId: 'c', input: { to: 'me' } });
-
-/** A session: it is told of an event by `tell`, and `decided` resolves with its first approval. */
-type Run = (
-  call: { prompt: string; signal: AbortSignal },
-  tell: (event: SessionEvent) => void,
-  decided: Promise<void>,
-) => unknown;
-
-/** A client of a server whose sessions run as `run` says, and what they were told. */
-async function connected(
-  run: Run,
-  {
-    agent = helper(),
-    answer,
-    vanished = new AbortController().signal,
-  }: { agent?: Agent; answer?: (params: unknown) => ElicitResult; vanished?: AbortSignal } = {},
-) {
-  const approvals: [string, ApprovalInput][] = [];
-  const decided = Promise.withResolvers<void>();
-  const session = {
-    approve: (callId: string, decision: ApprovalInput) => {
-      approvals.push([callId, decision]);
-      decided.resolve();
-    },
-  };
-  const sessions = {
-    start: (_: Agent, call: Parameters<Run>[0], heard: (event: SessionEvent, session: object) => void) =>
-      run(call, (one) => heard(one, session), decided.promise),
-  } as unknown as ServerSessions;
-  const { server, closed } = agentServer(agent, sessions, () => ({ ended: vanished, cancelled: () => {} }));
-  const [one, other] = InMemoryTransport.createLinkedPair();
-  const capabilities = answer === undefined ? {} : { elicitation: { form: {} } };
-  const client = new Client({ name: 'test', version: '1' }, { capabilities });
-  if (answer !== undefined) client.setRequestHandler(ElicitRequestSchema, ({ params }) => answer(params));
-  await Promise.all([server.connect(one), client.connect(other)]);
-  const call = (given: object = { prompt: 'Look.' }, name = 'helper') =>
-    client.callTool({ name, arguments: { ...given } });
-  return { client, call, approvals, closed };
-}
+import { TooManySessions } from '../../src/serve/sessions.ts';
+import { asks, connected, delivered, event, helper, type Run } from '../support/agent-client.ts';
 
 describe('what an MCP client sees of an agent', () => {
   it('files of a report as what MCP has for them', async () => {
@@ -130,11 +80,11 @@ describe('what an MCP client sees of an agent', () => {
   });
 
   it.each<[string, object, string, RegExp]>([
-    ['another tool', { prompt: 'x' }, 'other', /-32602: unknown tool other/],
-    ['no task', {}, 'helper', /-32602: `prompt` is required: a string that is not blank\./],
-    ['an empty task', { prompt: '' }, 'helper', /-32602: `prompt` must be a string that is not blank; got ""/],
-    ['a blank task', { prompt: ' \n' }, 'helper', /-32602: `prompt` must be a string that is not blank/],
-    ['anything more', { prompt: 'x', model: 'y' }, 'helper', /-32602: Unknown option `model`\. Options: prompt\./],
+    ['another tool', { prompt: 'x' }, 'other', /unknown tool other/],
+    ['no task', {}, 'helper', /`prompt` is required: a string that is not blank\./],
+    ['an empty task', { prompt: '' }, 'helper', /`prompt` must be a string that is not blank; got ""/],
+    ['a blank task', { prompt: ' \n' }, 'helper', /`prompt` must be a string that is not blank/],
+    ['anything more', { prompt: 'x', model: 'y' }, 'helper', /Unknown option `model`\. Options: prompt\./],
   ])('an error for %s, before anything runs', async (_, input, name, message) => {
     const run = vi.fn(() => delivered);
     const { call } = await connected(run);
@@ -174,9 +124,12 @@ describe('what an MCP client sees of an agent', () => {
       return delivered;
     });
     const texts: unknown[] = [];
-    await client.callTool({ name: 'helper', arguments: { prompt: 'x' } }, undefined, {
-      onprogress: ({ progress, message }) => void texts.push([progress, message]),
-    });
+    await client.callTool(
+      { name: 'helper', arguments: { prompt: 'x' } },
+      {
+        onprogress: ({ progress, message }) => void texts.push([progress, message]),
+      },
+    );
     expect(texts).toEqual([
       [1, 'turn 1, attempt 2'],
       [2, 'one > two: turn 1, attempt 2 failed: rate_limited, interrupted'],
@@ -185,7 +138,7 @@ describe('what an MCP client sees of an agent', () => {
       [5, 'one: Half.'],
     ]);
     const unasked: unknown[] = [];
-    client.setNotificationHandler(ProgressNotificationSchema, ({ params }) => void unasked.push(params));
+    client.setNotificationHandler('notifications/progress', ({ params }) => void unasked.push(params));
     await call();
     expect(unasked).toEqual([]);
   });
@@ -237,7 +190,7 @@ describe('C-1: an approval that an MCP client is asked for', () => {
       },
     });
     await failing.call();
-    expect(failing.approvals).toEqual(denied('The client could not be asked: MCP error -32603: No screen.'));
+    expect(failing.approvals).toEqual(denied('The client could not be asked: No screen.'));
   });
 
   it('is withdrawn when the call was answered otherwise, and only then', async () => {

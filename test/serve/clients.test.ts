@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Client } from '../../src/serve/clients.ts';
-import { Clients } from '../../src/serve/clients.ts';
+import type { Client } from '../../src/serve/mcp/clients.ts';
+import { Clients } from '../../src/serve/mcp/clients.ts';
 
 /** A thousand clients, as many as there may be; their address and number of calls depend on their index. */
 function thousand(address: (index: number) => string, calls: (index: number) => number = () => 0) {
@@ -74,7 +74,7 @@ describe('the clients of an MCP server over HTTP', () => {
     expect(clients.use('0')).toBeUndefined();
     add('more');
     expect(closed).toEqual([]);
-    await clients.close();
+    await Promise.all(clients.all().map(({ transport }) => transport.close()));
     expect(closed).toHaveLength(1_000);
   });
 });

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { defineAgent, type ServedAgent, serveMcp } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
@@ -40,11 +40,16 @@ describe('an MCP server over HTTP refuses', () => {
     ['another path', 404, 'the server is at /mcp', ['/other']],
     ['a target that is no URL', 404, 'the server is at /mcp', ['//']],
     ['the session of another', 404, 'unknown session', ['/mcp', 'POST', { 'mcp-session-id': 'x' }, hello]],
-    ['a body that is no JSON', 400, 'the body is not JSON', ['/mcp?a=b', 'POST', {}, '{']],
+    [
+      'a body that is no JSON',
+      400,
+      "The body is not JSON: Expected property name or '}' in JSON at position 1 (line 1 column 2).",
+      ['/mcp?a=b', 'POST', {}, '{'],
+    ],
     [
       'a body of 501 levels',
       400,
-      'the body cannot be read: it is nested more than 500 levels deep',
+      'The body cannot be read: it is nested more than 500 levels deep.',
       ['/mcp?a=b', 'POST', {}, `${'['.repeat(501)}${']'.repeat(501)}`],
     ],
     ['a request without the token', 401, 'unauthorized', ['/mcp', 'POST', { authorization: '' }, hello]],
@@ -62,7 +67,7 @@ describe('an MCP server over HTTP refuses', () => {
     const wide = await ask('/mcp', 'POST', {}, hello + ' '.repeat(most - hello.length));
     expect(wide.status).toBe(200);
     const wider = await ask('/mcp', 'POST', {}, hello + ' '.repeat(most + 1 - hello.length));
-    expect([wider.status, JSON.parse(wider.text)]).toEqual([413, refusal('the request is larger than 4194304 bytes')]);
+    expect([wider.status, JSON.parse(wider.text)]).toEqual([413, refusal('The body is larger than 4194304 bytes.')]);
   });
 
   it('a session after its client has ended it', async () => {
@@ -94,7 +99,7 @@ it('S-5: what goes wrong in the server is in its log, and not in the answer', as
   const { lines, logger } = keptLog();
   const agent = defineAgent({ name: 'helper', models: [rehearsalModel([])], secrets: ['hunter-two-22'] });
   await using own = await serveMcp(agent, { transport: { http: {} }, logger });
-  const broken = vi.spyOn(StreamableHTTPServerTransport.prototype, 'handleRequest');
+  const broken = vi.spyOn(WebStandardStreamableHTTPServerTransport.prototype, 'handleRequest');
   onTestFinished(() => broken.mockRestore());
   broken.mockRejectedValue(new Error('no table for hunter-two-22'));
   const { authorization: _, ...headers } = fields;

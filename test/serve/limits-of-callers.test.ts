@@ -186,7 +186,7 @@ describe('serving to strangers', () => {
         throw new Error('no screen');
       },
       'tool_denied',
-      'The client could not be asked: MCP error -32603: no screen',
+      'The client could not be asked: no screen',
     ],
     ['cannot be asked', undefined, 'tool_denied', 'The MCP client cannot ask a person for approval (elicitation).'],
   ])('a call that needs approval, whose client %s: %s', async (_what, answer, outcome, reason) => {

@@ -172,10 +172,10 @@ describe('an agent as an MCP server', () => {
     await using served = await serveMcp(agentOf([report()]), { transport: { http: {} }, logger });
     const client = await clientOf(served.url);
     await expect(client.callTool({ name: 'other', arguments: {} })).rejects.toThrow(
-      'MCP error -32602: MCP error -32602: unknown tool other',
+      'MCP error -32602: unknown tool other',
     );
     await expect(client.callTool({ name: 'helper', arguments: { prompt: 7 } })).rejects.toThrow(
-      'MCP error -32602: MCP error -32602: `prompt` must be a string that is not blank; got 7.',
+      'MCP error -32602: `prompt` must be a string that is not blank; got 7.',
     );
     const url = served.url ?? '';
     expect((await fetch(url.replace('/mcp', '/else'))).status).toBe(404);

@@ -1,7 +1,6 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
-import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as pawl from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 
@@ -61,17 +60,13 @@ describe('a server of one client', () => {
   });
 
   it('over standard streams closes at the end of its input', async () => {
-    const started = vi.spyOn(StdioServerTransport.prototype, 'start').mockResolvedValue();
     const served = await serve({ transport: 'stdio', logger: false });
-    expect(started).toHaveBeenCalledOnce();
     process.stdin.emit('end');
     await served.closed;
     expect(served.url).toBeNull();
-    started.mockRestore();
   });
 
   it('over standard streams leaves no listener at their ends, however often it serves', async () => {
-    const started = vi.spyOn(StdioServerTransport.prototype, 'start').mockResolvedValue();
     const counted = () => [process.stdin.listenerCount('end'), process.stdout.listenerCount('error')];
     await (await serve({ transport: 'stdio', logger: false })).close();
     const before = counted();
@@ -85,7 +80,8 @@ describe('a server of one client', () => {
     const open = await Promise.all([1, 2].map(() => serve({ transport: 'stdio', logger: false })));
     process.stdout.emit('error', new Error('EPIPE'));
     await Promise.all(open.map(({ closed }) => closed));
+    // The last one goes on to hear of errors that come late.
+    await (await serve({ transport: 'stdio', logger: false })).close();
     expect(counted()).toEqual(before);
-    started.mockRestore();
   });
 });

@@ -95,8 +95,8 @@ export const breakagesOfSrc: Breakage[] = [
   {
     name: 'D-2: an MCP server is not told of an abort',
     file: 'src/tools/mcp/connection.ts',
-    from: 'CallToolResultSchema, { ...noTimeout, signal, onprogress });',
-    to: 'CallToolResultSchema, { ...noTimeout, onprogress });',
+    from: '{ ...noTimeout, signal, onprogress, toolDefinition });',
+    to: '{ ...noTimeout, onprogress, toolDefinition });',
   },
   {
     name: 'D-2: an MCP server over HTTP is not told that its session is over',
@@ -107,7 +107,7 @@ export const breakagesOfSrc: Breakage[] = [
   {
     name: 'D-2: an MCP server outlives its session',
     file: 'src/tools/mcp/transport.ts',
-    from: 'const steps = [() => client.close()];',
+    from: 'const steps = [() => (isAttached ? client.close() : transport.close())];',
     to: 'const steps: (() => Promise<void>)[] = [];',
   },
   {

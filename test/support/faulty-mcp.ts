@@ -112,6 +112,8 @@ function answer({ id, method, params }: Message, { send, raw, die }: Way): unkno
       default:
         return text(`${params?.name}: ${JSON.stringify(params?.arguments ?? {})}`);
     }
+  } else if (id !== undefined) {
+    send({ jsonrpc: '2.0', id, error: { code: -32_601, message: 'Method not found' } });
   }
 }
 

@@ -1,5 +1,4 @@
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 
 /** What a server answers to a method: a result, or a function of the parameters; one that throws answers an error. */
 export type Answers = Record<string, unknown>;
@@ -7,7 +6,10 @@ export type Answers = Record<string, unknown>;
 /** A request or notification that a client sent. */
 export type Sent = { id?: string | number; method: string; params?: Record<string, unknown> };
 
-/** An MCP server in this process, of answers alone. A method without one gets no answer. */
+/**
+ * An MCP server in this process, of answers alone. A method without one gets no answer, but that which asks for revision
+ * 2026-07-28: without an answer to it, the server is of an earlier one, and `sent` does not hold it.
+ */
 export class ScriptedServer implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
@@ -25,6 +27,10 @@ export class ScriptedServer implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     if (!('method' in message)) return;
     const { method, params } = message;
+    if (method === 'server/discover' && 'id' in message && this.answers[method] === undefined) {
+      this.tell({ jsonrpc: '2.0', id: message.id, error: { code: -32_601, message: 'Method not found' } });
+      return;
+    }
     this.sent.push({ method, ...('id' in message && { id: message.id }), ...(params && { params }) });
     const answer = this.answers[method];
     if (!('id' in message) || answer === undefined) return;

@@ -1,10 +1,11 @@
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type {
   CreateMessageRequest,
   CreateMessageResult,
   ElicitRequest,
   ElicitResult,
-} from '@modelcontextprotocol/sdk/types.js';
+  OAuthClientProvider,
+  Transport,
+} from '@modelcontextprotocol/client';
 
 /** Options common to all kinds of MCP server. */
 export type McpServerOptions = {
@@ -27,11 +28,14 @@ export type McpServerOptions = {
   };
 };
 
-/**
- * Headers of requests to a server, by name. A function is asked for them at each request, such as for a token that expires.
- * What it returns is not among the secrets that are redacted (S-5): name long-lived tokens in `secrets` of the agent.
- */
+/** Headers of requests to a server, by name. A function is asked for them at each request. */
 type Headers = Record<string, string>;
+
+/**
+ * How a remote server knows its client: a function that gives a bearer token, asked at each request, or a provider of the MCP
+ * SDK, which gets, keeps and renews tokens by OAuth. Tokens are removed from what the server says (S-5).
+ */
+export type McpAuth = OAuthClientProvider | (() => string | undefined | Promise<string | undefined>);
 
 /**
  * An MCP server: a stdio process (`env` extends a few harmless variables of this process), a streamable HTTP
@@ -40,6 +44,6 @@ type Headers = Record<string, string>;
 export type McpServerConfig = McpServerOptions &
   (
     | { command: string; args?: readonly string[]; env?: Record<string, string>; cwd?: string }
-    | { url: string; headers?: Record<string, string> | (() => Headers | Promise<Headers>) }
+    | { url: string; headers?: Headers | (() => Headers | Promise<Headers>); auth?: McpAuth }
     | { transport: Transport | (() => Transport) }
   );

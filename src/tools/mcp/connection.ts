@@ -1,56 +1,56 @@
-import { isDeepStrictEqual } from 'node:util';
-import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
-  type CallToolResult,
-  CallToolResultSchema,
-  McpError,
+  type Client,
   type Progress,
-  ToolListChangedNotificationSchema,
-} from '@modelcontextprotocol/sdk/types.js';
+  type ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+} from '@modelcontextprotocol/client';
 import { type Clock, sleep } from '../../host/clock.ts';
 import { inTime } from '../../host/deadline.ts';
 import { messageOf, messageWithCause } from '../../input/errors.ts';
 import { wholeWordsOf } from '../../platform/text.ts';
 import { secretsOfServer } from '../../secrets/credentials.ts';
 import { redact } from '../../secrets/redact.ts';
+import { longSecrets } from '../../secrets/spellings.ts';
 import { ToolError } from '../../vocabulary/tool-error.ts';
 import type { ToolRun } from '../catalog-tool.ts';
 import type { McpServerConfig } from './config.ts';
-import { listTools, type McpTool } from './list.ts';
+import { Connector, isAnswer, noTimeout } from './connector.ts';
+import { KeptList } from './kept-list.ts';
+import type { McpTool } from './list.ts';
 import { inform, type McpListener } from './listener.ts';
 import { posted } from './posted-call.ts';
-import { McpResult } from './result.ts';
-import { clientWith, endClient, transportOf } from './transport.ts';
+import { type McpResult, readMcpResult } from './result.ts';
+import { type Connected, endClient } from './transport.ts';
 
 const [firstBackoffMs, longestBackoffMs] = [100, 5_000];
 const mostFailures = 4;
-/** Effectively disables the SDK's timeout, since each request has its own signal. */
-const longestMs = 2_147_483_647;
-const noTimeout = { timeout: longestMs };
 const pingTimeoutMs = 2_000;
+/** How long a connection that is given up may take to end, in ms. */
+const longestEndMs = 10_000;
 /** Timeout to reconnect and list tools, in ms. */
 const restartTimeoutMs = 30_000;
-/** Pause between two refreshes of a list that keeps changing, in ms. */
-const listPauseMs = 100;
+/** Credentials that are kept in mind: a token may still be in use when the next one is sent. */
+const mostSent = 8;
 /** The most of a server's progress that is shown, in bytes. */
 const mostProgressBytes = 1_000;
 
 /** A connection to one MCP server. If it is lost, the next call reconnects, with backoff. */
 export class McpConnection {
   readonly name: string;
-  tools: readonly McpTool[] = [];
   private readonly config: McpServerConfig;
   private readonly clock: Clock;
   private readonly listeners = new Set<McpListener>();
-  private client: Client | null = null;
-  private connecting: Promise<Client> | null = null;
+  private readonly connector: Connector;
+  private readonly list: KeptList;
+  private current: Connected | null = null;
+  private connecting: Promise<Connected> | null = null;
   private giveUp = new AbortController();
   /** Clients that were lost and are being ended. */
   private readonly ending = new Set<Promise<void>>();
-  private refreshing = false;
-  private stale = false;
+  /** Credentials that requests sent and the configuration does not hold: the last few. */
+  private sent: readonly string[] = [];
   private failures = 0;
   private closed = false;
   private connectTimeoutMs = restartTimeoutMs;
@@ -59,6 +59,18 @@ export class McpConnection {
     this.name = name;
     this.config = config;
     this.clock = clock;
+    this.connector = new Connector(config);
+    this.list = new KeptList({
+      clock,
+      listeners: this.listeners,
+      closed: () => this.giveUp.signal,
+      current: () => this.current?.client ?? null,
+      suspect: (client, error) => this.suspect(client, error),
+    });
+  }
+
+  get tools(): readonly McpTool[] {
+    return this.list.tools;
   }
 
   listen(listener: McpListener): () => void {
@@ -77,28 +89,30 @@ export class McpConnection {
     const limits = { clock: this.clock, timeoutMs, signal };
     try {
       this.connectTimeoutMs = shared ? Math.max(timeoutMs, restartTimeoutMs) : timeoutMs;
-      await inTime(limits, `no answer within ${timeoutMs} ms`, () => this.connected(this.connectTimeoutMs));
+      await inTime(limits, `no answer within ${timeoutMs} ms`, async () => {
+        const isNew = this.current === null;
+        const { client } = await this.connected(this.connectTimeoutMs);
+        if (!isNew && this.list.hasExpired) await this.list.refresh(client);
+      });
     } catch (error) {
       if (!shared) this.abandon();
-      const words = wholeWordsOf(redact(this.lastWords, secretsOfServer(this.config)), 500);
+      const words = wholeWordsOf(this.withoutSecrets(this.lastWords), 500);
       throw new Error(`${messageWithCause(error)}${words === '' ? '' : ` (stderr: ${words})`}`, { cause: error });
     }
   }
 
   /** Calls a tool. If the server is gone, restarts it at most a few times, within the call's timeout. */
   async call(tool: string, input: Record<string, unknown>, run: ToolRun): Promise<McpResult> {
-    const client = await this.alive(run.signal);
+    const connected = await this.alive(run.signal);
     try {
-      return await this.request(client, tool, input, run);
+      return await this.request(connected, tool, input, run);
     } catch (error) {
       if (run.signal.aborted || error instanceof ToolError) throw error;
-      if (isInvalid(error)) throw new ToolError(`The server ${this.name} returned an invalid result.`);
-      if (error instanceof StreamableHTTPError && error.code !== undefined && error.code >= 400) {
-        return await this.refused(client, error, tool, input, run);
-      }
-      // Servers reuse the error code of a closed connection. The connection is gone only if its transport is.
-      if (error instanceof McpError && client.transport !== undefined) throw new ToolError(error.message);
-      this.lose(client, messageOf(error));
+      if (error instanceof SdkHttpError) return await this.refused(connected, error, tool, input, run);
+      const { client } = connected;
+      // The connection is gone only if its transport is.
+      if (isAnswer(error) && client.transport !== undefined) throw new ToolError(this.saidBy(error));
+      this.lose(connected, messageOf(error));
       throw new ToolError(`Lost the server ${this.name} during the call; it may have run.`);
     }
   }
@@ -110,59 +124,63 @@ export class McpConnection {
     this.abandon();
     // A connection attempt that was abandoned ends by itself.
     await this.connecting?.catch((error) => inform(told, error));
-    const { client } = this;
-    this.client = null;
-    if (client !== null) await this.end(client, told);
+    const { current } = this;
+    this.current = null;
+    if (current !== null) await this.end(current, told);
     await Promise.all(this.ending);
   }
 
-  private end(client: Client, told: readonly McpListener[] = [...this.listeners]): Promise<void> {
-    return endClient(client, this.clock, (error) => inform(told, error));
+  private end(connected: Connected, told: readonly McpListener[] = [...this.listeners]): Promise<void> {
+    return endClient(connected, this.clock, (error) => inform(told, error));
   }
 
   private async request(
-    client: Client,
+    connected: Connected,
     tool: string,
     input: Record<string, unknown>,
     run: ToolRun,
   ): Promise<McpResult> {
+    const { client } = connected;
     const onprogress = ({ progress, total, message }: Progress) => {
       const value = [`${progress}${total === undefined ? '' : ` of ${total}`}`, message].join(' ').trim();
-      run.progress({ type: 'text', value }, mostProgressBytes);
+      run.progress({ type: 'text', value: this.withoutSecrets(value) }, mostProgressBytes);
     };
-    const params = { name: tool, arguments: input };
+    const inputSchema = { type: 'object' as const, ...this.tools.find(({ name }) => name === tool)?.inputSchema };
+    // Some of its fields may be headers, too. Its results are not judged: they are the model's to read.
+    const toolDefinition = { name: tool, inputSchema };
     const send = (signal: AbortSignal) =>
-      client.request({ method: 'tools/call', params }, CallToolResultSchema, { ...noTimeout, signal, onprogress });
+      client.callTool({ name: tool, arguments: input }, { ...noTimeout, signal, onprogress, toolDefinition });
     const returned = await posted(send, run.signal, (why) => {
       this.suspect(client, new Error(why));
       return new ToolError(`The server ${this.name} gave no answer to the call, which may have run: ${why}.`);
     });
-    const result = this.read(returned);
+    const result = readMcpResult(this.name, returned, this.sent);
     if (returned.isError === true) throw result.asError();
     return result;
   }
 
-  /** Reads a result. One that cannot be read, such as one nested too deeply, is no fault of the connection. */
-  private read(returned: CallToolResult): McpResult {
-    try {
-      return new McpResult(returned);
-    } catch (error) {
-      throw new ToolError(`The result of the server ${this.name} cannot be read: ${messageOf(error)}`);
-    }
+  private saidBy(error: ProtocolError | SdkError): string {
+    const isInvalid = error instanceof SdkError && error.code === SdkErrorCode.InvalidResult;
+    return isInvalid ? `The server ${this.name} returned an invalid result.` : this.withoutSecrets(error.message);
   }
 
   /** Handles an HTTP error, which affects this call only. A 404 means that a restarted server lost its sessions. */
   private async refused(
-    client: Client,
-    error: StreamableHTTPError,
+    connected: Connected,
+    error: SdkHttpError,
     tool: string,
     input: Record<string, unknown>,
     run: ToolRun,
   ): Promise<McpResult> {
-    const what = /^40[13]$/.test(String(error.code)) ? 'the credentials, so the call was not run' : 'the call';
-    if (error.code !== 404) throw new ToolError(`The server ${this.name} refused ${what}: ${error.message}`);
-    this.lose(client, 'the server lost its session');
+    const what = [401, 403].includes(error.status) ? 'the credentials, so the call was not run' : 'the call';
+    const isLost = error.status === 404 && connected.client.getProtocolEra() !== 'modern';
+    if (!isLost) throw new ToolError(`The server ${this.name} refused ${what}: ${this.withoutSecrets(error.message)}`);
+    this.lose(connected, 'the server lost its session');
     return await this.request(await this.alive(run.signal), tool, input, run);
+  }
+
+  private withoutSecrets(text: string): string {
+    return redact(text, [...secretsOfServer(this.config), ...this.sent]);
   }
 
   /** Aborts a connection attempt in progress. */
@@ -171,7 +189,7 @@ export class McpConnection {
     this.giveUp = new AbortController();
   }
 
-  private async alive(signal: AbortSignal): Promise<Client> {
+  private async alive(signal: AbortSignal): Promise<Connected> {
     for (;;) {
       try {
         const timeoutMs = Math.max(restartTimeoutMs, this.connectTimeoutMs);
@@ -179,21 +197,21 @@ export class McpConnection {
         return await inTime(limits, `${this.name} did not connect in time`, () => this.connected(timeoutMs));
       } catch (error) {
         if (signal.aborted || this.closed || this.failures > mostFailures) {
-          throw new ToolError(`The server ${this.name} is not available: ${messageOf(error)}`);
+          throw new ToolError(`The server ${this.name} is not available: ${this.withoutSecrets(messageOf(error))}`);
         }
       }
     }
   }
 
-  private connected(timeoutMs: number): Promise<Client> {
-    if (this.client !== null) return Promise.resolve(this.client);
+  private connected(timeoutMs: number): Promise<Connected> {
+    if (this.current !== null) return Promise.resolve(this.current);
     this.connecting ??= this.connect(timeoutMs).finally(() => {
       this.connecting = null;
     });
     return this.connecting;
   }
 
-  private async connect(timeoutMs: number): Promise<Client> {
+  private async connect(timeoutMs: number): Promise<Connected> {
     const { signal } = this.giveUp;
     if (this.failures > 0) {
       const backoffMs = Math.min(longestBackoffMs, firstBackoffMs * 2 ** (this.failures - 1));
@@ -201,65 +219,53 @@ export class McpConnection {
       signal.throwIfAborted();
     }
     if (this.closed) throw new Error('already closed');
-    const client = this.newClient();
+    let opening: Promise<Connected> | null = null;
+    const open = (until: AbortSignal) => {
+      opening = this.opened(timeoutMs, until);
+      return opening;
+    };
     try {
-      await this.inTime(timeoutMs, async (until) => {
-        await client.connect(this.transport(), { ...noTimeout, signal: until });
-        await this.list(client, until);
-      });
+      this.current = await this.inTime(timeoutMs, open);
     } catch (error) {
       this.failures += 1;
-      await this.end(client);
+      const given = { clock: this.clock, timeoutMs: longestEndMs };
+      // What was begun ends first; the error is the one that is thrown.
+      await inTime(given, 'it does not end', () => opening).catch(() => undefined);
       throw error;
     }
     this.failures = 0;
-    this.client = client;
-    client.onclose = () => this.lose(client, 'the connection was closed');
+    const { current } = this;
+    const { client } = current;
+    client.onclose = () => this.lose(current, 'the connection was closed');
     client.onerror = (error) => this.suspect(client, error);
-    return client;
+    void this.list.watch(client);
+    return current;
   }
 
-  /** Fetches the tool list and notifies the listeners if it has changed. */
-  private async list(client: Client, signal: AbortSignal): Promise<void> {
-    const { tools, leftOut } = await listTools(client, { ...noTimeout, signal });
-    signal.throwIfAborted();
-    for (const reason of leftOut) for (const listener of this.listeners) listener.onLeftOut(reason);
-    if (isDeepStrictEqual(tools, this.tools)) return;
-    this.tools = tools;
-    for (const listener of this.listeners) listener.onTools();
-  }
-
-  /** Refreshes the tool list. If it keeps changing, refreshes are spaced out, with one more after the last change. */
-  private async refresh(client: Client): Promise<void> {
-    if (this.refreshing) {
-      this.stale = true;
-      return;
-    }
-    this.refreshing = true;
-    try {
-      do {
-        this.stale = false;
-        await this.inTime(restartTimeoutMs, (signal) => this.list(client, signal));
-        await sleep(this.clock, listPauseMs, this.giveUp.signal);
-      } while (this.stale && this.client === client);
-    } catch (error) {
-      inform(this.listeners, error);
-    } finally {
-      this.refreshing = false;
-    }
-  }
-
-  private newClient(): Client {
-    const client = clientWith(this.config.handlers);
-    client.setNotificationHandler(ToolListChangedNotificationSchema, () => void this.refresh(client));
-    return client;
-  }
-
-  private transport(): Transport {
-    return transportOf(this.config, (line) => {
-      if (line.trim() !== '') this.lastWords = line;
-      for (const listener of this.listeners) listener.onDebug(line);
+  /** Connects a client that has read the list. One that is given up is ended. */
+  private async opened(timeoutMs: number, signal: AbortSignal): Promise<Connected> {
+    const connected = await this.connector.connect({
+      timeoutMs,
+      signal,
+      onLine: (line) => {
+        if (line.trim() !== '') this.lastWords = line;
+        for (const listener of this.listeners) listener.onDebug(line);
+      },
+      onSecret: (secret) => {
+        const isNew = longSecrets([secret]).some((one) => !this.sent.includes(one));
+        if (isNew) this.sent = [...this.sent, secret].slice(-mostSent);
+      },
+      prepare: (client) =>
+        client.setNotificationHandler('notifications/tools/list_changed', () => void this.list.refresh(client)),
+      end: (failed) => this.end(failed),
     });
+    try {
+      await this.list.read(connected.client, signal);
+      return connected;
+    } catch (error) {
+      await this.end(connected);
+      throw error;
+    }
   }
 
   /** Runs a task until it takes longer than `timeoutMs`, or the connection is closed. */
@@ -268,27 +274,25 @@ export class McpConnection {
     return inTime(limits, `no answer within ${timeoutMs} ms`, task);
   }
 
-  /** Handles an error outside a call: pings the server, and treats it as lost if it does not answer. */
+  /** Handles an error outside a call: asks the server for a sign of life, and treats it as lost if there is none. */
   private suspect(client: Client, error: Error): void {
     inform(this.listeners, error);
-    if (this.client !== client || !('url' in this.config)) return;
-    this.inTime(pingTimeoutMs, (signal) => client.ping({ ...noTimeout, signal })).catch((reason) =>
-      this.lose(client, messageOf(reason)),
-    );
+    const { current } = this;
+    if (current?.client !== client || !('url' in this.config)) return;
+    const asked = async (signal: AbortSignal) => {
+      const options = { ...noTimeout, signal };
+      await (client.getProtocolEra() === 'modern' ? client.discover(options) : client.ping(options));
+    };
+    this.inTime(pingTimeoutMs, asked).catch((reason) => this.lose(current, messageOf(reason)));
   }
 
-  private lose(client: Client, message: string): void {
-    if (this.client !== client) return;
-    this.client = null;
+  private lose(connected: Connected, message: string): void {
+    if (this.current !== connected) return;
+    this.current = null;
     this.failures = Math.max(1, this.failures);
     for (const listener of this.listeners) listener.onLost(message);
     // Pending requests then get an error.
-    const ending = this.end(client).finally(() => this.ending.delete(ending));
+    const ending = this.end(connected).finally(() => this.ending.delete(ending));
     this.ending.add(ending);
   }
-}
-
-/** Whether the server answered, but with a message that violates the protocol. */
-function isInvalid(error: unknown): boolean {
-  return error instanceof Error && 'issues' in error;
 }

@@ -31,6 +31,7 @@ const kinds = lazily(() => {
       ...common,
       url: z.url({ protocol: /^https?$/, error: 'an http or https URL' }),
       headers: headersShape(z.string({ error: 'a string' })).optional(),
+      auth: z.custom<unknown>(isAuth, { error: 'a function that gives a token, or an OAuthClientProvider' }).optional(),
     }),
     transport: z.strictObject({
       ...common,
@@ -41,6 +42,11 @@ const kinds = lazily(() => {
 
 function isTransport(value: unknown): boolean {
   return typeof value === 'function' || hasMethods(value, 'start', 'send', 'close');
+}
+
+/** A provider of the MCP SDK, or a function. */
+function isAuth(value: unknown): boolean {
+  return typeof value === 'function' || hasMethods(value, 'tokens', 'saveTokens');
 }
 
 const isFunction = (value: unknown) => typeof value === 'function';

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
-import type { FilePart, Json, JsonObject, TextPart, ToolOutput } from '../../../machines/index.ts';
+import type { CallToolResult } from '@modelcontextprotocol/client';
+import type { FilePart, Json, TextPart, ToolOutput } from '../../../machines/index.ts';
+import { messageOf } from '../../input/errors.ts';
 import { jsonIn } from '../../platform/plain-json.ts';
+import { withoutSecrets } from '../../secrets/redact.ts';
 import { ToolError } from '../../vocabulary/tool-error.ts';
 
 /** Maximum base64 bytes for all files in one result. */
@@ -13,23 +15,26 @@ const takenMedia = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'appli
 /** The result of an MCP tool, as a value for the record and as parts for the model. */
 export class McpResult {
   private readonly parts: (TextPart | FilePart)[];
-  private readonly structured: JsonObject | null;
+  private readonly structured: Json;
   /** The server's own text. */
   private readonly said: string;
   /** Whether that lacks the structured content. */
   private readonly isUnsaid: boolean;
 
-  constructor({ content, structuredContent }: CallToolResult) {
+  /** `secrets` are taken out of what the server says. */
+  constructor({ content, structuredContent }: CallToolResult, secrets: readonly string[] = []) {
     let room = mostFileBytes;
-    this.parts = content.map(partOf).flatMap((part): (TextPart | FilePart)[] => {
-      if (part.type === 'text') return part.text === '' ? [] : [part];
-      room -= part.data.type === 'data' ? part.data.data.length : 0;
-      return [
-        room >= 0 ? part : { type: 'text', text: `[${part.mediaType}: omitted; the files are too large in total]` },
-      ];
-    });
-    const given: JsonObject | null =
-      structuredContent === undefined ? null : JSON.parse(JSON.stringify(structuredContent));
+    this.parts = content
+      .map((block) => partOf(withoutSecrets(block, secrets)))
+      .flatMap((part): (TextPart | FilePart)[] => {
+        if (part.type === 'text') return part.text === '' ? [] : [part];
+        room -= part.data.type === 'data' ? part.data.data.length : 0;
+        return [
+          room >= 0 ? part : { type: 'text', text: `[${part.mediaType}: omitted; the files are too large in total]` },
+        ];
+      });
+    const given: Json =
+      structuredContent === undefined ? null : withoutSecrets(JSON.parse(JSON.stringify(structuredContent)), secrets);
     this.structured = given;
     this.said = this.text;
     this.isUnsaid = given !== null && !this.parts.some((part) => part.type === 'text' && says(part.text, given));
@@ -65,8 +70,10 @@ export class McpResult {
  * Whether a text repeats structured content, which the model should get once (T-6): as its JSON, or, as many servers give
  * a text, as its only value.
  */
-function says(text: string, given: JsonObject): boolean {
-  return isDeepStrictEqual(Object.values(given), [text]) || isDeepStrictEqual(jsonIn(text), given);
+function says(text: string, given: Json): boolean {
+  return (
+    text === given || isDeepStrictEqual(Object.values(Object(given)), [text]) || isDeepStrictEqual(jsonIn(text), given)
+  );
 }
 
 function partOf(block: CallToolResult['content'][number]): TextPart | FilePart {
@@ -101,4 +108,13 @@ function filePart(data: string, given: string): TextPart | FilePart {
     };
   }
   return { type: 'file', mediaType, data: { type: 'data', data } };
+}
+
+/** Reads a result. One that cannot be read, such as one nested too deeply, is no fault of the connection. */
+export function readMcpResult(server: string, returned: CallToolResult, secrets: readonly string[]): McpResult {
+  try {
+    return new McpResult(returned, secrets);
+  } catch (error) {
+    throw new ToolError(`The result of the server ${server} cannot be read: ${messageOf(error)}`);
+  }
 }

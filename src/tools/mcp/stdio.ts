@@ -1,10 +1,13 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { getDefaultEnvironment } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import {
+  deserializeMessage,
+  type JSONRPCMessage,
+  serializeMessage,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import { systemClock } from '../../host/clock.ts';
 import { messageOf } from '../../input/errors.ts';
 import { endGroup, signalGroup, startGroup } from '../../platform/node-only/process-groups.ts';
@@ -30,6 +33,13 @@ export class StdioTransport implements Transport {
   private readonly server: StdioServer;
   private readonly onStderr: (line: string) => void;
   private child: ChildProcessWithoutNullStreams | null = null;
+  /** The process ran, and ended. */
+  hasExited = false;
+  /** The SDK knows a transport to a process by these two. */
+  readonly stderr = null;
+  get pid(): number | null {
+    return this.child?.pid ?? null;
+  }
   private exited: Promise<void> = Promise.resolve();
 
   constructor(server: StdioServer, onStderr: (line: string) => void) {
@@ -52,6 +62,7 @@ export class StdioTransport implements Transport {
     this.exited = new Promise((resolve) => {
       // Its children may hold its streams open. After a short wait for the last output, the group is ended.
       child.once('exit', () => {
+        this.hasExited = true;
         setTimeout(() => {
           if (pid !== undefined) endGroup(pid);
           this.child = null;

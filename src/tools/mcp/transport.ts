@@ -1,16 +1,16 @@
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
-  CreateMessageRequestSchema,
-  ElicitRequestSchema,
+  type AuthProvider,
+  type Client,
   type JSONRPCMessage,
-} from '@modelcontextprotocol/sdk/types.js';
+  type OAuthClientProvider,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from '@modelcontextprotocol/client';
 import type { Clock } from '../../host/clock.ts';
 import { inTime } from '../../host/deadline.ts';
 import { withBoundedLines } from '../../http/bounded-fetch.ts';
 import { patientFetch } from '../../http/patient-fetch.ts';
-import { packageVersion } from '../../platform/version.ts';
 import type { McpServerConfig } from './config.ts';
 import { watching } from './posted-call.ts';
 import { longestMessage, StdioTransport } from './stdio.ts';
@@ -33,40 +33,68 @@ class HttpTransport extends StreamableHTTPClientTransport {
   }
 }
 
+/** A client and the transport that it speaks over, which it closes only once it is connected. */
+export type Connected = { readonly client: Client; readonly transport: Transport };
+
 function isNotification(message: JSONRPCMessage | JSONRPCMessage[]): boolean {
   return !Array.isArray(message) && 'method' in message && !('id' in message);
 }
 
-/** Returns a client that answers what a server asks with `handlers`. */
-export function clientWith({ elicit, sample }: NonNullable<McpServerConfig['handlers']> = {}): Client {
-  const capabilities = { ...(elicit && { elicitation: {} }), ...(sample && { sampling: {} }) };
-  const client = new Client({ name: 'pawl', version: packageVersion }, { capabilities });
-  if (elicit) client.setRequestHandler(ElicitRequestSchema, ({ params }) => elicit(params));
-  if (sample) client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => sample(params));
-  return client;
+/** Returns a new transport to a server, or the ready-made one. */
+export function transportOf(
+  config: McpServerConfig,
+  onLine: (line: string) => void,
+  onSecret: (secret: string) => void,
+): Transport {
+  if ('command' in config) return new StdioTransport(config, onLine);
+  if ('url' in config) return new HttpTransport(new URL(config.url), httpOptions(config, onSecret));
+  return typeof config.transport === 'function' ? config.transport() : config.transport;
 }
 
-/** Returns a new transport to a server, or the ready-made one. `onLine` gets the lines that a process writes to stderr. */
-export function transportOf(config: McpServerConfig, onLine: (line: string) => void): Transport {
-  if ('command' in config) return new StdioTransport(config, onLine);
-  if ('url' in config) {
-    const { url, headers = {} } = config;
-    const requestInit = { headers: typeof headers === 'function' ? {} : headers };
-    const send = typeof headers === 'function' ? withHeaders(serverFetch, headers) : serverFetch;
-    return new HttpTransport(new URL(url), { requestInit, fetch: watching(send) });
-  }
-  return typeof config.transport === 'function' ? config.transport() : config.transport;
+/** Returns the transport that streamable HTTP replaced. */
+export function sseTransport(config: McpServerConfig, onSecret: (secret: string) => void): Transport {
+  if (!('url' in config)) throw new Error('not a URL');
+  return new SSEClientTransport(new URL(config.url), httpOptions(config, onSecret));
+}
+
+function httpOptions(
+  { headers = {}, auth }: Extract<McpServerConfig, { url: string }>,
+  onSecret: (secret: string) => void,
+) {
+  const isMade = typeof headers === 'function';
+  const requestInit = { headers: isMade ? {} : headers };
+  const authProvider: AuthProvider | OAuthClientProvider | undefined =
+    typeof auth === 'function' ? { token: async () => await auth() } : auth;
+  const send = isMade ? withHeaders(serverFetch, headers, onSecret) : serverFetch;
+  return {
+    requestInit,
+    fetch: watching(showing(send, onSecret)),
+    ...(authProvider !== undefined && { authProvider }),
+  };
 }
 
 /** Returns a `fetch` that asks for its headers at each request. */
 function withHeaders(
   send: typeof fetch,
   made: () => Record<string, string> | Promise<Record<string, string>>,
+  onSecret: (secret: string) => void,
 ): typeof fetch {
   return async (input, init) => {
     const headers = new Headers(init?.headers);
-    for (const [name, value] of Object.entries(await made())) headers.set(name, value);
+    for (const [name, value] of Object.entries(await made())) {
+      headers.set(name, value);
+      onSecret(value);
+    }
     return send(input, { ...init, headers });
+  };
+}
+
+/** Returns a `fetch` that tells the token of each request. */
+function showing(send: typeof fetch, onSecret: (secret: string) => void): typeof fetch {
+  return (input, init) => {
+    const token = new Headers(init?.headers).get('authorization');
+    if (token !== null) onSecret(token.replace(/^\w+ +/, ''));
+    return send(input, init);
   };
 }
 
@@ -83,12 +111,16 @@ const tellTimeoutMs = 1_000;
  * Ends a client. An HTTP server is told that its session is over, after what it was told before has arrived, such as the
  * cancellation of a call (D-2). `onError` gets what fails.
  */
-export async function endClient(client: Client, clock: Clock, onError: (error: unknown) => void): Promise<void> {
-  const { transport } = client;
+export async function endClient(
+  { client, transport }: Connected,
+  clock: Clock,
+  onError: (error: unknown) => void,
+): Promise<void> {
   const inStep = (timeoutMs: number, step: () => Promise<void>) =>
     inTime({ clock, timeoutMs }, `closing took more than ${timeoutMs} ms`, step).catch(onError);
-  const steps = [() => client.close()];
-  if (transport instanceof HttpTransport) {
+  const isAttached = client.transport !== undefined;
+  const steps = [() => (isAttached ? client.close() : transport.close())];
+  if (transport instanceof HttpTransport && isAttached) {
     await inStep(tellTimeoutMs, () => transport.told());
     steps.unshift(() => transport.terminateSession());
   }

@@ -1,4 +1,4 @@
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { Client } from '@modelcontextprotocol/client';
 import { describe, expect, it } from 'vitest';
 import { listTools } from '../../../src/tools/mcp/list.ts';
 import { initialized, listed, ScriptedServer } from '../../support/scripted-server.ts';
@@ -39,6 +39,7 @@ describe('the list of tools of a server', () => {
         { name: 'untyped', description: '', inputSchema: { type: 'object', properties: {} } },
       ],
       leftOut: [],
+      ttlMs: null,
       cursors: [undefined],
     });
   });
@@ -62,7 +63,12 @@ describe('the list of tools of a server', () => {
   });
 
   it('a server without tools is not asked for any', async () => {
-    expect(await read(() => ({ tools: names(1) }), { prompts: {} })).toEqual({ tools: [], leftOut: [], cursors: [] });
+    expect(await read(() => ({ tools: names(1) }), { prompts: {} })).toEqual({
+      tools: [],
+      leftOut: [],
+      ttlMs: null,
+      cursors: [],
+    });
   });
 
   it('all pages are read, up to the one without a cursor', async () => {

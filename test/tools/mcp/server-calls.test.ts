@@ -1,4 +1,4 @@
-import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../../src/testing/index.ts';
 import { connectionTo, runOf } from '../../support/mcp-connection.ts';
@@ -42,7 +42,7 @@ describe('C-1: a call of a server', () => {
 
   it.each([
     ['an error result', () => said('no such file', { isError: true }), 'no such file'],
-    ['a refusal', () => Promise.reject('it is closed'), 'MCP error -32000: it is closed'],
+    ['a refusal', () => Promise.reject('it is closed'), 'it is closed'],
     ['a malformed result', () => ({ content: 7 }), 'The server docs returned an invalid result.'],
   ])('C-3: %s fails this call alone', async (_, answer, message) => {
     let calls = 0;
@@ -101,14 +101,13 @@ describe('C-1: a call of a server', () => {
   ])('a refusal with the HTTP status %i fails this call alone', async (status, what) => {
     class Refusing extends ScriptedServer {
       override async send(message: Parameters<ScriptedServer['send']>[0]) {
-        if ('method' in message && message.method === 'tools/call') throw new StreamableHTTPError(status, 'no');
+        if ('method' in message && message.method === 'tools/call')
+          throw new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, 'no', { status: status });
         await super.send(message);
       }
     }
     const { connection, told } = connectionTo([new Refusing({ 'tools/list': { tools: [listed('a')] } })]);
-    await expect(connection.call('a', {}, runOf().run)).rejects.toThrow(
-      `The server docs refused ${what}: Streamable HTTP error: no`,
-    );
+    await expect(connection.call('a', {}, runOf().run)).rejects.toThrow(`The server docs refused ${what}: no`);
     expect(told).toEqual(['tools a']);
     await connection.close();
   });
@@ -116,7 +115,8 @@ describe('C-1: a call of a server', () => {
   it('a server that has forgotten its session (404) is connected again, and the call repeated once', async () => {
     class Forgetful extends ScriptedServer {
       override async send(message: Parameters<ScriptedServer['send']>[0]) {
-        if ('method' in message && message.method === 'tools/call') throw new StreamableHTTPError(404, 'who?');
+        if ('method' in message && message.method === 'tools/call')
+          throw new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, 'who?', { status: 404 });
         await super.send(message);
       }
     }

@@ -35,7 +35,7 @@ export class Clients<One extends Client> {
     this.byId.delete(id);
   }
 
-  async close(): Promise<void> {
-    await Promise.all([...this.byId.values()].map(({ transport }) => transport.close()));
+  all(): One[] {
+    return [...this.byId.values()];
   }
 }
