@@ -43,7 +43,7 @@ your own.
 | products of all machines together, and their states                      | ${walks.products}, ${count(walks.productStates)} |
 | rules of the machines broken on purpose, and noticed                     | ${of(breakages.rules)} |
 | rules between the machines broken on purpose, and noticed                | ${of(breakages.between)} |
-| defects put into \`src/\`, and noticed by the simulation                 | ${of(breakages.ofSrc)} |
+| defects put into \`src/\`, noticed by the simulation or a test | ${of(breakages.ofSrc)} |
 | sessions simulated, in ${simulation.minutes} minutes                     | ${count(simulation.sessions)} |
 | their steps, and the days that passed in them                            | ${count(simulation.steps)}, ${count(simulation.days)} |
 | kinds of trouble that they met                                           | ${simulation.troubles} |
