@@ -20,5 +20,7 @@ const results: Record<string, () => object> = {
 createInterface(process.stdin).on('line', (line) => {
   const { id, method } = JSON.parse(line);
   const result = results[method]?.();
-  if (result !== undefined) process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`);
+  const error = { code: -32_601, message: 'Method not found' };
+  if (id !== undefined)
+    process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, ...(result ? { result } : { error }) })}\n`);
 });

@@ -228,9 +228,11 @@ export class McpConnection {
       this.current = await this.inTime(timeoutMs, open);
     } catch (error) {
       this.failures += 1;
-      const given = { clock: this.clock, timeoutMs: longestEndMs };
       // What was begun ends first; the error is the one that is thrown.
-      await inTime(given, 'it does not end', () => opening).catch(() => undefined);
+      await inTime({ clock: this.clock, timeoutMs: longestEndMs }, 'it does not end', () => opening).then(
+        (late) => late && this.end(late),
+        () => undefined,
+      );
       throw error;
     }
     this.failures = 0;

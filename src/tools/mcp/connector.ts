@@ -1,4 +1,5 @@
 import { Client, ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+import { systemClock } from '../../host/clock.ts';
 import { packageVersion } from '../../platform/version.ts';
 import type { McpServerConfig } from './config.ts';
 import { StdioTransport } from './stdio.ts';
@@ -8,7 +9,7 @@ import { type Connected, sseTransport, transportOf } from './transport.ts';
 export const noTimeout = { timeout: 2_147_483_647 };
 
 /** Ms that a server has to answer what it may not know, before it is spoken to as an older one. */
-const longestProbeMs = 10_000;
+const longestProbeMs = 3_000;
 
 export type ConnectOptions = {
   timeoutMs: number;
@@ -23,35 +24,37 @@ export type ConnectOptions = {
   end: (connected: Connected) => Promise<void>;
 };
 
-/** How a server is connected: as those of today expect it, or as an older one may need it. */
-type Way = 'newest' | 'unasked' | 'sse';
+/**
+ * How a server is connected: as those of today expect it, or as another may need it: after a long start, without the question
+ * for the newest revision, or over the event stream of HTTP with SSE.
+ */
+type Way = 'newest' | 'patient' | 'unasked' | 'sse';
+
+/** What worked last, so that an agent's next session need not find out again. */
+const known = new WeakMap<McpServerConfig, Way>();
 
 /**
  * Connects clients to one server. They ask for revision 2026-07-28 (`server/discover`), and speak an earlier one to servers
- * that don't know it. One that the question ended, or that does not answer it, is connected again without it; a URL that
- * takes no such request is asked for the event stream of HTTP with SSE. What worked is tried first the next time.
+ * that don't know it. One that the question ended, or that does not answer it, is connected without it; a URL that takes no
+ * such request is asked for the event stream of HTTP with SSE. What worked is tried first the next time.
  */
 export class Connector {
   private readonly config: McpServerConfig;
-  private way: Way = 'newest';
 
   constructor(config: McpServerConfig) {
     this.config = config;
   }
 
   async connect(options: ConnectOptions): Promise<Connected> {
-    const { way } = this;
-    this.way = 'newest';
-    const first = await this.attempt(way, options);
-    if ('client' in first) {
-      this.way = way;
-      return first;
-    }
-    if (first.next === null || way !== 'newest' || options.signal.aborted) throw first.error;
+    const before = known.get(this.config);
+    known.delete(this.config);
+    const first = await this.attempt(before ?? 'newest', options);
+    if ('client' in first) return first;
+    // What worked before was not to blame.
+    if (first.next === null || before !== undefined || options.signal.aborted) throw first.error;
     const second = await this.attempt(first.next, options);
-    // What the older way met says less than what the newest did.
+    // What the other way met says less than what the newest did.
     if (!('client' in second)) throw first.error;
-    this.way = first.next;
     return second;
   }
 
@@ -61,22 +64,30 @@ export class Connector {
     { timeoutMs, signal, onLine, onSecret, prepare, end }: ConnectOptions,
   ): Promise<Connected | { error: unknown; next: Way | null }> {
     const { config } = this;
-    const client = clientWith(config.handlers, Math.min(longestProbeMs, timeoutMs / 2));
+    const probeMs = way === 'patient' ? timeoutMs : Math.min(longestProbeMs, timeoutMs / 2);
+    const client = clientWith(config.handlers, probeMs);
     const transport = way === 'sse' ? sseTransport(config, onSecret) : transportOf(config, onLine, onSecret);
+    const isProcess = transport instanceof StdioTransport;
     prepare(client);
     // A client that waits for its first answer knows no signal.
     const giveUp = () => void transport.close();
     signal.addEventListener('abort', giveUp, { once: true });
+    const startedAt = systemClock.now();
+    const wasSilent = () => systemClock.now() - startedAt >= probeMs;
     try {
-      const prior = way === 'newest' ? {} : { prior: { kind: 'legacy' as const } };
+      const prior = ['newest', 'patient'].includes(way) ? {} : { prior: { kind: 'legacy' as const } };
       await client.connect(transport, { ...noTimeout, signal, ...prior });
       signal.throwIfAborted();
+      // The SDK speaks to a silent process as to an older one.
+      const found = way === 'newest' && isProcess && wasSilent() && client.getProtocolEra() === 'legacy';
+      known.set(config, found ? 'unasked' : way);
       return { client, transport };
     } catch (error) {
-      const hasExited = transport instanceof StdioTransport && transport.hasExited;
-      await end({ client, transport });
       const isReadyMade = 'transport' in config && typeof config.transport !== 'function';
+      const hasExited = isProcess && transport.hasExited;
+      await end({ client, transport });
       if (hasExited || (isSilent(error) && !isReadyMade)) return { error, next: 'unasked' };
+      if (isProcess) return { error, next: wasSilent() ? 'patient' : null };
       return { error, next: takesNoRequests(error) ? 'sse' : null };
     } finally {
       signal.removeEventListener('abort', giveUp);
