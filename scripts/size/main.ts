@@ -17,6 +17,7 @@ const budgets: Record<string, number> = {
   'pawl/testing/fast-check': 700,
   'pawl/inspect': 780,
   'pawl/openai': 730,
+  'pawl/acp': 725,
   'pawl/otel': 715,
   'pawl/postgres': 715,
   'pawl/restate': 730,

@@ -20,6 +20,7 @@ export const commandTable = {
   init: { args: '[DIRECTORY]', help: 'write an agent, a tool and a test to begin with' },
   demo: { args: '[options] [DIRECTORY]', help: 'answer a question about a directory' },
   serve: { args: '--mcp|--openai FILE', help: 'serve an agent to MCP or chat clients' },
+  acp: { args: '[options]', help: 'serve an agent to an editor that starts this' },
   work: { args: '[options] DIRECTORY', help: 'work through a backlog' },
   sessions: { args: '[options]', help: 'list the sessions of a journal' },
   resume: { args: '[options] ID', help: 'resume a session that was killed or suspended' },
@@ -44,13 +45,13 @@ type Flag<Value> = {
   parse: (text: string | boolean | undefined, flag: string) => Value;
 };
 
-const anyAgent = ['run', 'chat', 'demo', 'serve', 'work', 'resume'] as const;
+const anyAgent = ['run', 'chat', 'demo', 'serve', 'acp', 'work', 'resume'] as const;
 const oneSession = ['run', 'demo', 'resume'] as const;
 const ofJournal = ['sessions', 'resume', 'replay', 'export', 'fork'] as const;
 
 /** The flags of all commands, in usage order. To add one, add a row here. */
 const table = {
-  agent: textFlag('agent', 'FILE', 'the agent: a .ts or .js module, or Markdown', ['run', 'chat', 'resume']),
+  agent: textFlag('agent', 'FILE', 'the agent: a .ts or .js module, or Markdown', ['run', 'chat', 'acp', 'resume']),
   model: textFlag('model', 'PROVIDER:ID', "instead of the agent's; with --base-url, a name", anyAgent),
   baseUrl: textFlag('base-url', 'URL', 'an OpenAI-compatible server, such as Ollama', anyAgent),
   mcp: textFlag('mcp', 'FILE', 'the agent to serve as an MCP server', ['serve']),
@@ -59,6 +60,7 @@ const table = {
   journal: textFlag('journal', 'FILE', 'the journal to write or read (reads pawl.db by default)', [
     'run',
     'demo',
+    'acp',
     ...ofJournal,
   ]),
   at: textFlag('at', 'turn-N', 'where the new session leaves the old one', ['fork']),

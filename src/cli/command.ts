@@ -1,5 +1,6 @@
 import { messageOf, PawlError } from '../input/errors.ts';
 import { packageVersion } from '../platform/version.ts';
+import { acpCommand } from './acp.ts';
 import { chatCommand } from './chat/chat.ts';
 import {
   type CommandName,
@@ -27,6 +28,7 @@ const run: Record<CommandName, (positionals: readonly string[], flags: Flags) =>
   init: initCommand,
   demo: demoCommand,
   serve: serveCommand,
+  acp: acpCommand,
   work: workCommand,
   sessions: sessionsCommand,
   resume: resumeCommand,

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { messageOf, PawlError } from '../input/errors.ts';
+import { withPeer } from '../input/peer.ts';
 import { closeHttp, isLoopbackHost, isLoopbackOrigin, listening } from '../serve/callers.ts';
 
 export type Relay = { readonly address: string; send(message: string): void; stop(): void };
@@ -19,7 +19,7 @@ const kept = 200;
  * `invalid_options` if the port is taken.
  */
 export async function startRelay(port: number, origins: readonly string[]): Promise<Relay> {
-  const { WebSocketServer } = await loadedWs();
+  const { WebSocketServer } = await withPeer('ws', () => import('ws'));
   const server = createServer((request, response) => {
     if (!isLoopbackHost(request.headers.host ?? '')) {
       response.writeHead(403).end('The inspector answers on localhost only.\n');
@@ -58,14 +58,6 @@ export async function startRelay(port: number, origins: readonly string[]): Prom
       void closeHttp(server);
     },
   };
-}
-
-async function loadedWs() {
-  try {
-    return await import('ws');
-  } catch (cause) {
-    throw new PawlError('invalid_options', `Cannot load ws (${messageOf(cause)}). Run: npm install ws`, { cause });
-  }
 }
 
 /** A client without an origin is not a page, but a program on this machine. */

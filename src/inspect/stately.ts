@@ -3,7 +3,7 @@ import type { AnyActorRef, AnyEventObject, InspectionEvent } from 'xstate';
 import { z } from 'zod';
 import { notedSecrets } from '../agent/secrets.ts';
 import { check } from '../input/check.ts';
-import { messageOf, PawlError } from '../input/errors.ts';
+import { withPeer } from '../input/peer.ts';
 import { port as aPort, texts } from '../input/shapes.ts';
 import { plainJson } from '../platform/plain-json.ts';
 import { redact } from '../secrets/redact.ts';
@@ -67,7 +67,7 @@ export async function statelyInspector(options: StatelyInspectorOptions = {}): P
 }
 
 async function browserSender(): Promise<Sender> {
-  const { createBrowserInspector } = await loaded(() => import('@statelyai/inspect'));
+  const { createBrowserInspector } = await withPeer('@statelyai/inspect', () => import('@statelyai/inspect'));
   const inspector = createBrowserInspector();
   return { send: (event) => inspector.adapter.send(event), stop: () => inspector.stop(), address: null };
 }
@@ -75,18 +75,6 @@ async function browserSender(): Promise<Sender> {
 async function relaySender(port: number, origins: readonly string[]): Promise<Sender> {
   const { address, send, stop } = await startRelay(port, origins);
   return { address, send: (event) => send(JSON.stringify(event)), stop };
-}
-
-async function loaded<T>(load: () => Promise<T>): Promise<T> {
-  try {
-    return await load();
-  } catch (cause) {
-    throw new PawlError(
-      'invalid_options',
-      `Cannot load @statelyai/inspect (${messageOf(cause)}). Run: npm install @statelyai/inspect`,
-      { cause },
-    );
-  }
 }
 
 /**

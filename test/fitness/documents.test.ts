@@ -32,6 +32,7 @@ beforeAll(() => {
     'pawl/testing/fast-check': entry('testing/fast-check.ts'),
     'pawl/ui': entry('ui/index.ts'),
     'pawl/openai': entry('openai/index.ts'),
+    'pawl/acp': entry('acp/index.ts'),
     'pawl/otel': entry('otel/open-telemetry.ts'),
     'pawl/postgres': entry('journal/postgres/postgres.ts'),
     'pawl/restate': entry('restate/restate-agents.ts'),

@@ -38,6 +38,7 @@ describe('the two rooms', () => {
       pg: /^src\/journal\/postgres\/server\.ts$/,
       xstate:
         /^src\/(host\/(run-machine|hearing)\.ts|session\/(wiring\/session-machine|options|replay\/offline-player)\.ts|inspect\/|workflow\/run\/run-workflow\.ts)/,
+      '@agentclientprotocol': /^src\/acp\//,
       '@hono': /^src\/serve\/node-server\.ts$/,
       '@opentelemetry': /^src\/otel\//,
       preact: /^src\/inspect\/page\//,

@@ -105,6 +105,7 @@ describe('the packed package, installed in a separate project', () => {
       'chatHandler followSession fromUIMessages lastEventId partialReport readUIRequest toEventStreamResponse toUIMessageStream toUIMessageStreamResponse',
     );
     expect(names('pawl/openai')).toBe('openaiHandler serveOpenai');
+    expect(names('pawl/acp')).toBe('serveAcp');
     expect(names('pawl/otel')).toBe('openTelemetry');
     expect(names('pawl/postgres')).toBe('postgresJournal');
     expect(names('pawl/restate')).toBe('restateAgents');

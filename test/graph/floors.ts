@@ -49,6 +49,7 @@ export const floors: readonly (readonly Room[])[] = [
     room('inspect', 'Sessions in a page, and the Stately inspector'),
     room('ui', 'Sessions in a chat page: UI message streams'),
     room('openai', 'Agents as models of an OpenAI-compatible API'),
+    room('acp', 'Agents in editors, by the Agent Client Protocol'),
   ],
   [room('testing', 'Rehearsal models, a model server, invariants, arbitraries')],
   [room('cli', 'The command `pawl`')],

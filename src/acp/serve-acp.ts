@@ -1,0 +1,100 @@
+import { Readable, Writable } from 'node:stream';
+import {
+  agent as acpAgent,
+  methods,
+  ndJsonStream,
+  PROTOCOL_VERSION,
+  RequestError,
+  type Stream,
+} from '@agentclientprotocol/sdk';
+import { z } from 'zod';
+import { type Agent, requireAgent } from '../agent/definition.ts';
+import { check } from '../input/check.ts';
+import { PawlError } from '../input/errors.ts';
+import { aFunction, flag } from '../input/shapes.ts';
+import { aJournal } from '../journal/given.ts';
+import { packageVersion } from '../platform/version.ts';
+import { commonOptions } from '../session/common-options.ts';
+import { sessionInput } from '../session/input.ts';
+import type { AcpOptions } from './options.ts';
+import { Talks } from './talks.ts';
+
+export type ServedAcp = {
+  /** Resolves when the client has gone and all sessions have ended. */
+  readonly closed: Promise<void>;
+  /** Suspends what runs, if there is a journal, otherwise aborts it; and closes the connection. */
+  close(): Promise<void>;
+};
+
+const optionsSchema = z.strictObject({
+  stream: z.unknown().optional(),
+  journal: aJournal.optional(),
+  clientTools: flag.optional(),
+  context: z.unknown().optional(),
+  budget: z.unknown().optional(),
+  logger: commonOptions.logger,
+  onEvent: aFunction.optional(),
+  telemetry: commonOptions.telemetry,
+} satisfies Record<keyof AcpOptions, z.ZodType>);
+
+/**
+ * Serves an agent to an editor, by the Agent Client Protocol. Each prompt is a session, which goes on with the conversation of
+ * the ones before; approvals are asked of the editor's user. A prompt that is cancelled aborts its session. A session that
+ * fails is an error with its slugs, but for its bound (`max_turn_requests`) and a refusal. Throws `invalid_options`.
+ */
+export function serveAcp(agent: Agent, options: AcpOptions = {}): ServedAcp {
+  requireAgent(agent);
+  check(optionsSchema, options, 'options', 'invalid_options');
+  sessionInput(agent, options.budget ?? {}, 0);
+  const { stream = standardStreams(), ...own } = options;
+  const talks = new Talks(agent, own);
+  const { session } = methods.agent;
+  const app = acpAgent({ name: agent.name })
+    .onRequest(methods.agent.initialize, ({ params: { clientCapabilities } }) => {
+      talks.capabilities = clientCapabilities ?? {};
+      const isKept = options.journal !== undefined;
+      return {
+        protocolVersion: PROTOCOL_VERSION,
+        agentInfo: { name: agent.name, version: packageVersion },
+        agentCapabilities: {
+          loadSession: isKept,
+          promptCapabilities: { image: true, embeddedContext: true },
+          mcpCapabilities: { http: true, sse: true },
+          sessionCapabilities: { close: {}, ...(isKept && { list: {}, resume: {} }) },
+        },
+      };
+    })
+    .onRequest(session.new, ({ params, client }) => told(() => ({ sessionId: talks.begin(params, client) })))
+    .onRequest(session.prompt, ({ params, signal }) =>
+      told(() => talks.get(params.sessionId).prompt(params.prompt, signal)),
+    )
+    .onRequest(session.load, ({ params, client }) => told(() => talks.load(params, client, true).then(() => ({}))))
+    .onRequest(session.resume, ({ params, client }) => told(() => talks.load(params, client, false).then(() => ({}))))
+    .onRequest(session.list, ({ params }) => told(() => talks.list(params)))
+    .onRequest(session.close, ({ params }) => told(() => talks.end(params.sessionId)))
+    .onNotification(session.cancel, ({ params }) => talks.get(params.sessionId).cancel());
+  const connection = app.connect(stream);
+  const closed = connection.closed.then(() => talks.close());
+  return {
+    closed,
+    close: async () => {
+      await talks.close();
+      connection.close();
+      await closed;
+    },
+  };
+}
+
+/** Runs a request. Its client gets the reason of an error of Pawl, which the protocol's own would hide. */
+async function told<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof PawlError ? RequestError.internalError({ code: error.code }, error.message) : error;
+  }
+}
+
+function standardStreams(): Stream {
+  const output = Writable.toWeb(process.stdout) as WritableStream<Uint8Array>;
+  return ndJsonStream(output, Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>);
+}
