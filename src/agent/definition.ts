@@ -5,6 +5,7 @@ import { type PawlErrorCode, unexpected } from '../input/errors.ts';
 import { aFunction, oneOf, text, texts } from '../input/shapes.ts';
 import type { ModelReference, SizedModel, Target } from '../model/targets.ts';
 import type { Slice } from '../observe/slices.ts';
+import { aTelemetry } from '../observe/telemetry.ts';
 import type { ReportFormat } from '../report/format.ts';
 import type { ReportDefinition } from '../report/registry.ts';
 import type { CheckAtOnce, SchemaFor } from '../schema/schema.ts';
@@ -86,6 +87,8 @@ export const definitionSchema = z.strictObject({
   slices: z.record(z.string(), z.custom<Slice>(isSlice, { error: 'a slice: { initial, reduce }' })).optional(),
   /** Texts that never reach a log, an event, a report or the inspector, in addition to what the definition holds (S-5). */
   secrets: texts.optional(),
+  /** Watches each session that is given none of its own, such as `openTelemetry()` of `pawl/otel`; default: none. */
+  telemetry: aTelemetry.optional(),
   /** Prices by target name (`provider:model`). */
   pricing: z.record(z.string(), priceSchema).optional(),
 });

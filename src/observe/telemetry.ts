@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import type { JsonObject, Message } from '../../machines/index.ts';
 import type { Perform } from '../host/driver.ts';
 import { onRejection, shown } from '../input/errors.ts';
+import { hasMethods } from '../input/shapes.ts';
 import type { Metadata } from '../vocabulary/metadata.ts';
 import type { SessionEvent } from './events.ts';
 
@@ -8,6 +10,10 @@ import type { SessionEvent } from './events.ts';
 export type Telemetry = {
   session(about: TelemetrySession): SessionTelemetry;
 };
+
+export const aTelemetry = z.custom<Telemetry>((value) => hasMethods(value, 'session'), {
+  error: 'what openTelemetry() of pawl/otel returns',
+});
 
 export type TelemetrySession = {
   sessionId: string;

@@ -35,7 +35,14 @@ export const metrics = {
   operationDuration: 'gen_ai.client.operation.duration',
   tokenUsage: 'gen_ai.client.token.usage',
   timeToFirstChunk: 'gen_ai.client.operation.time_to_first_chunk',
+  timePerChunk: 'gen_ai.client.operation.time_per_output_chunk',
 } as const;
+
+/** Those that the newest conventions have for one operation each, and that their package does not name yet. */
+export const durations: Readonly<Record<string, string>> = {
+  [operations.session]: 'gen_ai.invoke_agent.duration',
+  [operations.tool]: 'gen_ai.execute_tool.duration',
+};
 
 /** Providers that the conventions name otherwise than the AI SDK does. */
 const providers: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
-import type { Attributes, Meter } from '@opentelemetry/api';
+import type { Attributes, Histogram, Meter } from '@opentelemetry/api';
 import type { SessionEvent } from '../observe/events.ts';
-import { attributes, metrics } from './conventions.ts';
+import { attributes, durations, metrics } from './conventions.ts';
 
 /** The boundaries, in seconds, that the conventions advise. */
 const seconds = {
@@ -22,8 +22,11 @@ export type MeasuredOperation = { name: Attributes; startedAt: number; endedAt: 
 /** The metrics of sessions: those of the conventions, and Pawl's own. */
 export class Instruments {
   private readonly duration;
+  /** By the operation that each measures alone. */
+  private readonly durationOf: ReadonlyMap<unknown, Histogram>;
   private readonly usage;
   private readonly firstChunk;
+  private readonly chunk;
   private readonly sessions;
   private readonly requests;
   private readonly cost;
@@ -35,6 +38,17 @@ export class Instruments {
     this.duration = meter.createHistogram(metrics.operationDuration, {
       unit: 's',
       description: 'Duration of an operation.',
+      ...seconds,
+    });
+    const one = ([operation, name]: [string, string]) =>
+      [
+        operation,
+        meter.createHistogram(name, { unit: 's', description: `Duration of ${operation}.`, ...seconds }),
+      ] as const;
+    this.durationOf = new Map(Object.entries(durations).map(one));
+    this.chunk = meter.createHistogram(metrics.timePerChunk, {
+      unit: 's',
+      description: 'Time from one piece of a reply to the next.',
       ...seconds,
     });
     this.usage = meter.createHistogram(metrics.tokenUsage, {
@@ -94,10 +108,10 @@ export class Instruments {
 
   ended({ name, startedAt, endedAt, slug }: MeasuredOperation): void {
     // A clock that was set back gives no negative time, which a histogram would drop.
-    this.duration.record(Math.max(0, endedAt - startedAt) / 1_000, {
-      ...name,
-      ...(slug !== null && { [attributes.errorType]: slug }),
-    });
+    const took = Math.max(0, endedAt - startedAt) / 1_000;
+    const about = { ...name, ...(slug !== null && { [attributes.errorType]: slug }) };
+    this.duration.record(took, about);
+    this.durationOf.get(name[attributes.operation])?.record(took, about);
   }
 
   /** `began` is the time to the first piece of the reply, in ms; null if none was seen. */
@@ -110,6 +124,11 @@ export class Instruments {
     if (usage.output > 0) this.usage.record(usage.output, { ...name, [attributes.tokenType]: 'output' });
     if (costUsd !== null && costUsd > 0) this.cost.add(costUsd, name);
     if (began !== null) this.firstChunk.record(began / 1_000, name);
+  }
+
+  /** A piece of a reply came this long after the one before, in ms. */
+  piece(afterMs: number, name: Attributes): void {
+    this.chunk.record(Math.max(0, afterMs) / 1_000, name);
   }
 
   sessionEnded(status: string, agent: Attributes): void {

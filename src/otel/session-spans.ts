@@ -39,7 +39,9 @@ export class SessionSpans implements SessionTelemetry {
   private above = context.active();
   private session: Open | null = null;
   private turn: Open | null = null;
-  private attempt: (Open & { key: string; firstChunkAt: number | null; repliedAt: number | null }) | null = null;
+  private attempt:
+    | (Open & { key: string; firstChunkAt: number | null; lastChunkAt: number | null; repliedAt: number | null })
+    | null = null;
   private readonly tools = new Map<string, Open & { callId: string }>();
   /** The calls of the current attempt whose tools do not exist. */
   private readonly unknown = new Set<string>();
@@ -74,7 +76,7 @@ export class SessionSpans implements SessionTelemetry {
         this.beginAttempt(event);
         return;
       case 'model.delta':
-        if (this.attempt !== null) this.attempt.firstChunkAt ??= event.at;
+        this.piece(event.at);
         return;
       case 'attempt.replied':
         this.replied(event);
@@ -180,7 +182,21 @@ export class SessionSpans implements SessionTelemetry {
     const as = { kind: SpanKind.CLIENT, links };
     const open = this.open(`${operations.attempt} ${model}`, this.turn, at, named, measured, as);
     this.options.instruments.requested(measured);
-    this.attempt = { ...open, key: modelKey({ turn, attempt }), firstChunkAt: null, repliedAt: null };
+    this.attempt = {
+      ...open,
+      key: modelKey({ turn, attempt }),
+      firstChunkAt: null,
+      lastChunkAt: null,
+      repliedAt: null,
+    };
+  }
+
+  private piece(at: number): void {
+    const { attempt } = this;
+    if (attempt === null) return;
+    attempt.firstChunkAt ??= at;
+    if (attempt.lastChunkAt !== null) this.options.instruments.piece(at - attempt.lastChunkAt, attempt.measured ?? {});
+    attempt.lastChunkAt = at;
   }
 
   private replied(event: EventOf<'attempt.replied'>): void {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Clock } from '../host/clock.ts';
 import { aFunction, hasMethods } from '../input/shapes.ts';
 import type { LoggerOption } from '../observe/log/logger.ts';
-import type { Telemetry } from '../observe/telemetry.ts';
+import { aTelemetry } from '../observe/telemetry.ts';
 
 /** The options that sessions and runs share: observers, abort signal, clock and randomness. */
 export const commonOptions = {
@@ -17,9 +17,7 @@ export const commonOptions = {
     })
     .optional(),
   onEvent: aFunction.optional(),
-  telemetry: z
-    .custom<Telemetry>((value) => hasMethods(value, 'session'), { error: 'what openTelemetry() of pawl/otel returns' })
-    .optional(),
+  telemetry: aTelemetry.optional(),
   inspect: aFunction.optional(),
   clock: z
     .custom<Clock>((value) => hasMethods(value, 'now', 'sleepUntil', 'alarm'), {

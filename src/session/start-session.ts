@@ -27,7 +27,7 @@ export function startSession<Report, Context>(
   const own = checkedOptions(given, options);
   const agent = narrowed(given, overridesIn(own));
   checkContext(agent, own.context);
-  const around = surroundingsOf(own);
+  const around = surroundingsOf(own, agent.definition.telemetry);
   const { journal, sessionId = randomId() } = own;
   const { head, repairs } = newHead(agent, sessionId, { ...own, clock: around.clock });
   const tree = journal === undefined ? null : new TreeLog(journal, head);

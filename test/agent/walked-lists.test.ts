@@ -49,6 +49,7 @@ const places: Record<keyof AgentDefinition, ((own: string) => Partial<AgentDefin
   slices: null,
   secrets: (own) => ({ secrets: [own] }),
   pricing: null,
+  telemetry: null,
 };
 const holding = Object.entries(places).flatMap(([field, make]) => (make === null ? [] : [[field, make] as const]));
 

@@ -35,6 +35,18 @@ describe('the metrics of sessions', () => {
         ...{ kind: 'histogram', unit: 's', description: 'Time to the first piece of a reply.' },
         ...seconds,
       },
+      'gen_ai.client.operation.time_per_output_chunk': {
+        ...{ kind: 'histogram', unit: 's', description: 'Time from one piece of a reply to the next.' },
+        ...seconds,
+      },
+      'gen_ai.invoke_agent.duration': {
+        ...{ kind: 'histogram', unit: 's', description: 'Duration of invoke_agent.' },
+        ...seconds,
+      },
+      'gen_ai.execute_tool.duration': {
+        ...{ kind: 'histogram', unit: 's', description: 'Duration of execute_tool.' },
+        ...seconds,
+      },
       'pawl.sessions': { kind: 'counter', description: 'Sessions that ended, by status.' },
       'pawl.requests': { kind: 'counter', description: 'LLM requests.' },
       'pawl.cost': { kind: 'counter', unit: 'USD', description: 'Cost of the requests that have a price.' },

@@ -50,6 +50,10 @@ describe('S-4: pawl/otel', () => {
     expect(sum('gen_ai.client.operation.duration', { 'gen_ai.operation.name': 'invoke_agent' })).toMatchObject([
       [1, 0],
     ]);
+    // An attempt has no metric of its own: that is the client's.
+    expect(sum('gen_ai.invoke_agent.duration')).toMatchObject([[1, 0]]);
+    expect(sum('gen_ai.execute_tool.duration', { 'gen_ai.tool.name': 'search' })).toMatchObject([[1, 0]]);
+    expect(sum('gen_ai.client.operation.time_per_output_chunk', chat)).toMatchObject([[expect.any(Number), 0]]);
     expect(sum('pawl.collapses', { 'pawl.reason': 'final_report_rejected' })).toEqual([1]);
     expect(sum('pawl.answers', { 'gen_ai.tool.name': 'search', 'pawl.reason': 'executed' })).toEqual([1]);
     // What a model makes up must not become a metric of its own.

@@ -25,7 +25,7 @@ export async function replayed<Report>(
 ): Promise<{ session: RunningSession<Report>; tree: TreeLog; conclude: () => void }> {
   const tree = new TreeLog(options.journal, head, owner, entries);
   const { promise: played, resolve: conclude } = Promise.withResolvers<void>();
-  const around = surroundingsOf(options);
+  const around = surroundingsOf(options, agent.definition.telemetry);
   let root: RunningSession<Report> | null = null;
   const replay = new Replay<Played>((begun, above, beforeFact) => {
     const log = new ScopeLog(tree, begun);

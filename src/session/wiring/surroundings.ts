@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../../host/clock.ts';
 import { type Logger, loggerOf } from '../../observe/log/logger.ts';
+import type { Telemetry } from '../../observe/telemetry.ts';
 import type { SessionOptions } from '../options.ts';
 
 type Given = 'context' | 'signal' | 'telemetry' | 'inspect' | 'onEvent' | 'onDelivery';
@@ -9,9 +10,12 @@ export type Surroundings = { clock: Clock; random: () => number; logger: Logger 
   [Name in Given]: SessionOptions[Name];
 };
 
-/** Returns a session's surroundings, as its caller gave them, with the defaults in place. */
-export function surroundingsOf(given: Pick<SessionOptions, Given | 'clock' | 'random' | 'logger'>): Surroundings {
-  const { context, signal, telemetry, inspect, onEvent, onDelivery } = given;
+/** Returns a session's surroundings, as its caller gave them, with the defaults in place; `watch` is that of its agent. */
+export function surroundingsOf(
+  given: Pick<SessionOptions, Given | 'clock' | 'random' | 'logger'>,
+  watch?: Telemetry,
+): Surroundings {
+  const { context, signal, telemetry = watch, inspect, onEvent, onDelivery } = given;
   const { clock = systemClock, random = Math.random, logger } = given;
   return { clock, random, logger: loggerOf(logger), context, signal, telemetry, inspect, onEvent, onDelivery };
 }
