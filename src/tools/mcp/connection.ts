@@ -10,9 +10,6 @@ import { type Clock, sleep } from '../../host/clock.ts';
 import { inTime } from '../../host/deadline.ts';
 import { messageOf, messageWithCause } from '../../input/errors.ts';
 import { wholeWordsOf } from '../../platform/text.ts';
-import { secretsOfServer } from '../../secrets/credentials.ts';
-import { redact } from '../../secrets/redact.ts';
-import { longSecrets } from '../../secrets/spellings.ts';
 import { ToolError } from '../../vocabulary/tool-error.ts';
 import type { ToolRun } from '../catalog-tool.ts';
 import type { McpServerConfig } from './config.ts';
@@ -22,6 +19,7 @@ import type { McpTool } from './list.ts';
 import { inform, type McpListener } from './listener.ts';
 import { posted } from './posted-call.ts';
 import { type McpResult, readMcpResult } from './result.ts';
+import { SentSecrets } from './sent-secrets.ts';
 import { type Connected, endClient } from './transport.ts';
 
 const [firstBackoffMs, longestBackoffMs] = [100, 5_000];
@@ -31,8 +29,6 @@ const pingTimeoutMs = 2_000;
 const longestEndMs = 10_000;
 /** Timeout to reconnect and list tools, in ms. */
 const restartTimeoutMs = 30_000;
-/** Credentials that are kept in mind: a token may still be in use when the next one is sent. */
-const mostSent = 8;
 /** The most of a server's progress that is shown, in bytes. */
 const mostProgressBytes = 1_000;
 
@@ -49,8 +45,7 @@ export class McpConnection {
   private giveUp = new AbortController();
   /** Clients that were lost and are being ended. */
   private readonly ending = new Set<Promise<void>>();
-  /** Credentials that requests sent and the configuration does not hold: the last few. */
-  private sent: readonly string[] = [];
+  private readonly sent: SentSecrets;
   private failures = 0;
   private closed = false;
   private connectTimeoutMs = restartTimeoutMs;
@@ -60,9 +55,11 @@ export class McpConnection {
     this.config = config;
     this.clock = clock;
     this.connector = new Connector(config);
+    this.sent = new SentSecrets(config);
     this.list = new KeptList({
       clock,
       listeners: this.listeners,
+      clean: (value) => this.sent.without(value),
       closed: () => this.giveUp.signal,
       current: () => this.current?.client ?? null,
       suspect: (client, error) => this.suspect(client, error),
@@ -74,8 +71,15 @@ export class McpConnection {
   }
 
   listen(listener: McpListener): () => void {
-    this.listeners.add(listener);
-    return () => this.listeners.delete(listener);
+    // What a server says, or an error holds of its words, is told without what it was sent.
+    const told: McpListener = {
+      onTools: listener.onTools,
+      onLost: (message) => listener.onLost(this.sent.removedFrom(message)),
+      onDebug: (line) => listener.onDebug(this.sent.removedFrom(line)),
+      onLeftOut: (reason) => listener.onLeftOut(this.sent.removedFrom(reason)),
+    };
+    this.listeners.add(told);
+    return () => this.listeners.delete(told);
   }
 
   /** The last line that the server process wrote to stderr, which often explains why it exited. */
@@ -96,7 +100,7 @@ export class McpConnection {
       });
     } catch (error) {
       if (!shared) this.abandon();
-      const words = wholeWordsOf(this.withoutSecrets(this.lastWords), 500);
+      const words = wholeWordsOf(this.sent.removedFrom(this.lastWords), 500);
       throw new Error(`${messageWithCause(error)}${words === '' ? '' : ` (stderr: ${words})`}`, { cause: error });
     }
   }
@@ -143,7 +147,7 @@ export class McpConnection {
     const { client } = connected;
     const onprogress = ({ progress, total, message }: Progress) => {
       const value = [`${progress}${total === undefined ? '' : ` of ${total}`}`, message].join(' ').trim();
-      run.progress({ type: 'text', value: this.withoutSecrets(value) }, mostProgressBytes);
+      run.progress({ type: 'text', value: this.sent.removedFrom(value) }, mostProgressBytes);
     };
     const inputSchema = { type: 'object' as const, ...this.tools.find(({ name }) => name === tool)?.inputSchema };
     // Some of its fields may be headers, too. Its results are not judged: they are the model's to read.
@@ -154,14 +158,14 @@ export class McpConnection {
       this.suspect(client, new Error(why));
       return new ToolError(`The server ${this.name} gave no answer to the call, which may have run: ${why}.`);
     });
-    const result = readMcpResult(this.name, returned, this.sent);
+    const result = readMcpResult(this.name, returned, this.sent.all);
     if (returned.isError === true) throw result.asError();
     return result;
   }
 
   private saidBy(error: ProtocolError | SdkError): string {
     const isInvalid = error instanceof SdkError && error.code === SdkErrorCode.InvalidResult;
-    return isInvalid ? `The server ${this.name} returned an invalid result.` : this.withoutSecrets(error.message);
+    return isInvalid ? `The server ${this.name} returned an invalid result.` : this.sent.removedFrom(error.message);
   }
 
   /** Handles an HTTP error, which affects this call only. A 404 means that a restarted server lost its sessions. */
@@ -174,19 +178,16 @@ export class McpConnection {
   ): Promise<McpResult> {
     const what = [401, 403].includes(error.status) ? 'the credentials, so the call was not run' : 'the call';
     const isLost = error.status === 404 && connected.client.getProtocolEra() !== 'modern';
-    if (!isLost) throw new ToolError(`The server ${this.name} refused ${what}: ${this.withoutSecrets(error.message)}`);
+    if (!isLost)
+      throw new ToolError(`The server ${this.name} refused ${what}: ${this.sent.removedFrom(error.message)}`);
     this.lose(connected, 'the server lost its session');
     return await this.request(await this.alive(run.signal), tool, input, run);
-  }
-
-  private withoutSecrets(text: string): string {
-    return redact(text, [...secretsOfServer(this.config), ...this.sent]);
   }
 
   /** Aborts a connection attempt in progress. */
   private abandon(): void {
     this.giveUp.abort(new Error('closed before it answered'));
-    this.giveUp = new AbortController();
+    if (!this.closed) this.giveUp = new AbortController();
   }
 
   private async alive(signal: AbortSignal): Promise<Connected> {
@@ -197,7 +198,7 @@ export class McpConnection {
         return await inTime(limits, `${this.name} did not connect in time`, () => this.connected(timeoutMs));
       } catch (error) {
         if (signal.aborted || this.closed || this.failures > mostFailures) {
-          throw new ToolError(`The server ${this.name} is not available: ${this.withoutSecrets(messageOf(error))}`);
+          throw new ToolError(`The server ${this.name} is not available: ${this.sent.removedFrom(messageOf(error))}`);
         }
       }
     }
@@ -253,10 +254,7 @@ export class McpConnection {
         if (line.trim() !== '') this.lastWords = line;
         for (const listener of this.listeners) listener.onDebug(line);
       },
-      onSecret: (secret) => {
-        const isNew = longSecrets([secret]).some((one) => !this.sent.includes(one));
-        if (isNew) this.sent = [...this.sent, secret].slice(-mostSent);
-      },
+      onSecret: (name, value) => this.sent.note(name, value),
       prepare: (client) =>
         client.setNotificationHandler('notifications/tools/list_changed', () => void this.list.refresh(client)),
       end: (failed) => this.end(failed),

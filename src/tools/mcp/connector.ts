@@ -16,8 +16,8 @@ export type ConnectOptions = {
   signal: AbortSignal;
   /** Gets each line that a server process writes to stderr. */
   onLine: (line: string) => void;
-  /** Gets each credential that a request sends and the configuration does not hold. */
-  onSecret: (secret: string) => void;
+  /** Gets each header by which a request may send a credential that the configuration does not hold. */
+  onSecret: (name: string, value: string) => void;
   /** Called with each client before it connects. */
   prepare: (client: Client) => void;
   /** Ends a client that could not be connected. */
@@ -50,8 +50,9 @@ export class Connector {
     known.delete(this.config);
     const first = await this.attempt(before ?? 'newest', options);
     if ('client' in first) return first;
-    // What worked before was not to blame.
-    if (first.next === null || before !== undefined || options.signal.aborted) throw first.error;
+    // A server that answered the newest request before was not ended by it.
+    const isKnown = before !== undefined && (before !== 'newest' || first.next === 'unasked');
+    if (first.next === null || isKnown || options.signal.aborted) throw first.error;
     const second = await this.attempt(first.next, options);
     // What the other way met says less than what the newest did.
     if (!('client' in second)) throw first.error;
@@ -70,7 +71,7 @@ export class Connector {
     const isProcess = transport instanceof StdioTransport;
     prepare(client);
     // A client that waits for its first answer knows no signal.
-    const giveUp = () => void transport.close();
+    const giveUp = () => void (async () => transport.close())().catch(() => undefined);
     signal.addEventListener('abort', giveUp, { once: true });
     const startedAt = systemClock.now();
     const wasSilent = () => systemClock.now() - startedAt >= probeMs;

@@ -16,6 +16,8 @@ const [firstPauseMs, longestPauseMs] = [1_000, 60_000];
 export type KeptListOptions = {
   clock: Clock;
   listeners: Iterable<McpListener>;
+  /** Takes credentials out of what the server gave. */
+  clean: <T>(value: T) => T;
   /** Aborts when the connection is closed. */
   closed: () => AbortSignal;
   /** The client that is in use. */
@@ -44,8 +46,9 @@ export class KeptList {
 
   /** Reads the list, and tells the listeners if it has changed. */
   async read(client: Client, signal: AbortSignal): Promise<void> {
-    const { clock, listeners } = this.options;
-    const { tools, leftOut, ttlMs } = await listTools(client, { ...noTimeout, signal });
+    const { clock, listeners, clean } = this.options;
+    const { leftOut, ttlMs, ...listed } = await listTools(client, { ...noTimeout, signal });
+    const tools = clean(listed.tools);
     signal.throwIfAborted();
     this.holdsUntil = ttlMs === null ? Number.POSITIVE_INFINITY : clock.now() + ttlMs;
     for (const reason of leftOut) for (const listener of listeners) listener.onLeftOut(reason);
@@ -65,12 +68,14 @@ export class KeptList {
     try {
       do {
         this.stale = false;
+        // A client that came meanwhile may have been told of a change, too.
+        const reading = current() ?? client;
         const limits = { clock, timeoutMs: listTimeoutMs, signal: closed() };
-        await inTime(limits, `no answer within ${listTimeoutMs} ms`, (signal) => this.read(client, signal));
+        const read = (signal: AbortSignal) => this.read(reading, signal);
+        // A change in the middle of a list may end it with an error.
+        await inTime(limits, `no answer within ${listTimeoutMs} ms`, read).catch((error) => inform(listeners, error));
         await sleep(clock, listPauseMs, closed());
-      } while (this.stale && current() === client);
-    } catch (error) {
-      inform(listeners, error);
+      } while (this.stale && current() !== null);
     } finally {
       this.refreshing = false;
     }
@@ -90,7 +95,7 @@ export class KeptList {
       } catch (error) {
         if (isOpen()) suspect(client, error instanceof Error ? error : new Error(String(error)));
       }
-      await sleep(clock, pauseMs, closed());
+      if (isOpen()) await sleep(clock, pauseMs, closed());
     }
   }
 }

@@ -44,7 +44,7 @@ function isNotification(message: JSONRPCMessage | JSONRPCMessage[]): boolean {
 export function transportOf(
   config: McpServerConfig,
   onLine: (line: string) => void,
-  onSecret: (secret: string) => void,
+  onSecret: (name: string, value: string) => void,
 ): Transport {
   if ('command' in config) return new StdioTransport(config, onLine);
   if ('url' in config) return new HttpTransport(new URL(config.url), httpOptions(config, onSecret));
@@ -52,14 +52,14 @@ export function transportOf(
 }
 
 /** Returns the transport that streamable HTTP replaced. */
-export function sseTransport(config: McpServerConfig, onSecret: (secret: string) => void): Transport {
+export function sseTransport(config: McpServerConfig, onSecret: (name: string, value: string) => void): Transport {
   if (!('url' in config)) throw new Error('not a URL');
   return new SSEClientTransport(new URL(config.url), httpOptions(config, onSecret));
 }
 
 function httpOptions(
   { headers = {}, auth }: Extract<McpServerConfig, { url: string }>,
-  onSecret: (secret: string) => void,
+  onSecret: (name: string, value: string) => void,
 ) {
   const isMade = typeof headers === 'function';
   const requestInit = { headers: isMade ? {} : headers };
@@ -77,23 +77,23 @@ function httpOptions(
 function withHeaders(
   send: typeof fetch,
   made: () => Record<string, string> | Promise<Record<string, string>>,
-  onSecret: (secret: string) => void,
+  onSecret: (name: string, value: string) => void,
 ): typeof fetch {
   return async (input, init) => {
     const headers = new Headers(init?.headers);
     for (const [name, value] of Object.entries(await made())) {
       headers.set(name, value);
-      onSecret(value);
+      onSecret(name, value);
     }
     return send(input, { ...init, headers });
   };
 }
 
 /** Returns a `fetch` that tells the token of each request. */
-function showing(send: typeof fetch, onSecret: (secret: string) => void): typeof fetch {
+function showing(send: typeof fetch, onSecret: (name: string, value: string) => void): typeof fetch {
   return (input, init) => {
     const token = new Headers(init?.headers).get('authorization');
-    if (token !== null) onSecret(token.replace(/^\w+ +/, ''));
+    if (token !== null) onSecret('authorization', token);
     return send(input, init);
   };
 }

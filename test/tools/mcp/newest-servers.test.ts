@@ -80,11 +80,20 @@ describe('C-5: a server of revision 2026-07-28', () => {
       return token;
     };
     const run = await session({ url: server.url, auth }, [call('docs__leak')]);
-    expect(texts(run)[0]).toBe('you sent Bearer [redacted]');
+    expect(texts(run)[0]).toBe('you sent [redacted]');
     expect(given).toBe(server.got.length);
     expect(JSON.stringify([run.result, run.events, run.lines])).not.toContain(token);
     const refused = await session({ url: server.url, auth: () => 'another-token-1' }, []);
     expect(refused.result.slugs).toEqual(['tools_unavailable']);
+  });
+
+  it('S-5: what a function of headers gives is kept out of answers, alone or with its scheme', async () => {
+    await using server = await newestServer();
+    const headers = () => ({ authorization: 'Bearer tok+4711/abcdefgh==' });
+    const run = await session({ url: server.url, headers }, [call('docs__leak'), call('docs__leak')]);
+    expect(texts(run).slice(0, 2)).toEqual(['you sent [redacted]', 'you sent [redacted]']);
+    const token = await session({ url: server.url, headers }, [call('docs__echo', { text: 'tok+4711/abcdefgh==' })]);
+    expect(texts(token)[0]).toBe('[redacted]');
   });
 
   it('a list that changes is read again; one that holds no longer is, when a session begins', async () => {
