@@ -50,13 +50,14 @@ export function clientTools(
       });
       const kill = () => void own.kill().catch(() => undefined);
       abortSignal?.addEventListener('abort', kill, { once: true });
+      if (abortSignal?.aborted === true) kill();
       try {
         const { exitCode, signal } = await own.waitForExit();
         const { output, truncated } = await own.currentOutput();
         return { exitCode, signal, output, truncated };
       } finally {
         abortSignal?.removeEventListener('abort', kill);
-        await own.release();
+        await own.release().catch(() => undefined);
       }
     },
   };

@@ -74,6 +74,7 @@ export function serveAcp(agent: Agent, options: AcpOptions = {}): ServedAcp {
     .onRequest(session.close, ({ params }) => told(() => talks.end(params.sessionId)))
     .onNotification(session.cancel, ({ params }) => talks.get(params.sessionId).cancel());
   const connection = app.connect(stream);
+  talks.isConnected = () => !connection.signal.aborted;
   const closed = connection.closed.then(() => talks.close());
   return {
     closed,

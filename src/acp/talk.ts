@@ -4,10 +4,12 @@ import {
   methods,
   type PromptResponse,
   RequestError,
+  type RequestPermissionRequest,
   type SessionUpdate,
 } from '@agentclientprotocol/sdk';
 import type { Message, Slug } from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
+import { eventLoopTurn } from '../host/clock.ts';
 import { messageOf } from '../input/errors.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import type { Session, SessionResult } from '../session/session.ts';
@@ -25,7 +27,10 @@ export type TalkOptions = {
   /** The number of its next session. */
   next: number;
   options: GivenToTalks;
+  isConnected: () => boolean;
 };
+
+type Asked = Extract<SessionEvent, { type: 'tool.approvalRequested' }>;
 
 const longestTitle = 80;
 
@@ -40,6 +45,7 @@ export class Talk {
   private readonly given: TalkOptions;
   private next: number;
   private session: Session | null = null;
+  private isResuming = false;
 
   constructor(agent: Agent, given: TalkOptions) {
     this.agent = agent;
@@ -48,41 +54,74 @@ export class Talk {
     this.next = given.next;
   }
 
+  /** Whether a prompt runs, or the last one is resumed. */
+  get isBusy(): boolean {
+    return this.session !== null || this.isResuming;
+  }
+
   /** Runs a session for what the client's user asks, and resolves when it has ended. `signal` aborts it. */
   async prompt(blocks: readonly ContentBlock[], signal: AbortSignal): Promise<PromptResponse> {
-    if (this.session !== null) throw RequestError.invalidRequest(undefined, 'a prompt of this session still runs');
-    const { id, cwd, options } = this.given;
+    if (this.isBusy) throw RequestError.invalidRequest(undefined, 'a prompt of this session still runs');
+    const { id, cwd, options, isConnected } = this.given;
     const { clientTools: _, ...own } = options;
     const message = messageOfBlocks(blocks);
     const title = message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(' ');
     const session = startSession(this.agent, {
       ...own,
-      signal,
       sessionId: `${id}:${this.next}`,
       messages: [...this.said, message],
       metadata: { cwd, title: title.slice(0, longestTitle) },
     });
     this.next += 1;
-    return await this.follow(session, false);
+    // A connection that breaks ends all requests, and what runs is then suspended (`end`).
+    const abort = async () => {
+      await eventLoopTurn();
+      if (isConnected()) session.abort('cancelled by the client');
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    return { stopReason: stopReasonOf(await this.follow(session, false)) };
+  }
+
+  /** Lets the session that was cut off go on, and resolves when it has ended, however. */
+  async resume(start: () => Promise<Session>): Promise<void> {
+    this.isResuming = true;
+    try {
+      await this.follow(await start(), true);
+    } finally {
+      this.isResuming = false;
+    }
   }
 
   /** Tells the client what a session does, until it has ended. `isResumed`: what it did before is known. */
-  async follow(session: Session, isResumed: boolean): Promise<PromptResponse> {
+  private async follow(session: Session, isResumed: boolean): Promise<SessionResult> {
     this.session = session;
+    /** The approvals that are asked for or, of a session that is resumed, that still wait. */
+    const waiting = new Map<string, { asked: Asked; withdrawn: AbortController }>();
     try {
       let isLive = !isResumed;
       for await (const event of session.events) {
-        isLive ||= event.type === 'session.resumed';
-        if (!isLive) continue;
-        if (event.type === 'tool.approvalRequested') void this.ask(session, event);
-        await this.tell(updatesOf(event, this.given.cwd));
+        if (event.type === 'tool.approvalRequested') {
+          const one = { asked: event, withdrawn: new AbortController() };
+          waiting.set(`${event.sessionId} ${event.callId}`, one);
+          if (isLive) void this.ask(session, one);
+        }
+        if (event.type === 'tool.approved' || event.type === 'tool.denied' || event.type === 'tool.answered') {
+          waiting.get(`${event.sessionId} ${event.callId}`)?.withdrawn.abort();
+          waiting.delete(`${event.sessionId} ${event.callId}`);
+        }
+        if (!isLive && event.type === 'session.resumed' && event.path.length === 0) {
+          isLive = true;
+          for (const one of waiting.values()) void this.ask(session, one);
+        }
+        if (isLive) await this.tell(updatesOf(event, this.given.cwd));
       }
       const result = await session.result;
       this.said = [...result.conversation];
       if (this.agent.definition.finish !== 'text' && result.status === 'succeeded')
         await this.tell([textUpdate(reportText(result))]);
-      return { stopReason: stopReasonOf(result) };
+      return result;
     } finally {
+      for (const { withdrawn } of waiting.values()) withdrawn.abort();
       this.session = null;
     }
   }
@@ -107,25 +146,31 @@ export class Talk {
       await client.notify(methods.client.session.update, { sessionId, update }).catch(() => undefined);
   }
 
-  /** Asks the client's user for an approval. */
-  private async ask(session: Session, asked: Extract<SessionEvent, { type: 'tool.approvalRequested' }>): Promise<void> {
+  /** Asks the client's user for an approval, until the call is decided otherwise. */
+  private async ask(
+    session: Session,
+    { asked, withdrawn }: { asked: Asked; withdrawn: AbortController },
+  ): Promise<void> {
     const { id, cwd, client } = this.given;
     const diff = await proposedDiff(asked, cwd);
+    const request: RequestPermissionRequest = {
+      sessionId: id,
+      toolCall: { ...toolCallOf(asked, cwd), ...(diff !== null && { content: [diff] }) },
+      options: [
+        { optionId: 'allow', name: 'Allow', kind: 'allow_once' },
+        { optionId: 'reject', name: 'Reject', kind: 'reject_once' },
+      ],
+    };
+    const options = { cancellationSignal: withdrawn.signal, stopWaitingOnCancel: true } as const;
     const decided = await client
-      .request(methods.client.session.requestPermission, {
-        sessionId: id,
-        toolCall: { ...toolCallOf(asked, cwd), ...(diff !== null && { content: [diff] }) },
-        options: [
-          { optionId: 'allow', name: 'Allow', kind: 'allow_once' },
-          { optionId: 'reject', name: 'Reject', kind: 'reject_once' },
-        ],
-      })
+      .request(methods.client.session.requestPermission, request, options)
       .then(({ outcome }) => {
         if (outcome.outcome === 'cancelled') return { approved: false, reason: 'Dismissed by the user.' };
         return outcome.optionId === 'allow' ? { approved: true } : { approved: false, reason: 'Declined by the user.' };
       })
       .catch((error) => ({ approved: false, reason: `The client could not be asked: ${messageOf(error)}` }));
-    session.approve(asked.callId, { ...decided, sessionId: asked.sessionId });
+    // A client that has gone is asked again when the session is resumed.
+    if (this.given.isConnected()) session.approve(asked.callId, { ...decided, sessionId: asked.sessionId });
   }
 }
 

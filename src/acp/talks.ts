@@ -10,12 +10,15 @@ import type {
 import { RequestError } from '@agentclientprotocol/sdk';
 import { defineAgent } from '../agent/define-agent.ts';
 import type { Agent } from '../agent/definition.ts';
+import { secretsOf } from '../agent/secrets.ts';
 import { sleep, systemClock } from '../host/clock.ts';
 import { PawlError } from '../input/errors.ts';
 import type { JournaledSession } from '../journal/journal.ts';
 import { randomId } from '../platform/random-id.ts';
+import { withoutSecrets } from '../secrets/redact.ts';
 import { resumeSession } from '../session/recovery/resume-session.ts';
 import { replaySession } from '../session/replay/replay-session.ts';
+import type { Session } from '../session/session.ts';
 import type { McpServerConfig } from '../tools/mcp/config.ts';
 import { clientTools } from './client-tools.ts';
 import type { GivenToTalks } from './options.ts';
@@ -23,6 +26,9 @@ import { Talk } from './talk.ts';
 import { updatesOfMessage } from './updates.ts';
 
 type Opened = Pick<NewSessionRequest, 'cwd'> & { mcpServers?: readonly McpServer[] };
+
+/** How often, and for how long, a session is asked for that another process holds, in ms. */
+const [pauseMs, longestMs] = [500, 60_000];
 
 /** Sessions that a page of the list holds. */
 const pageSize = 100;
@@ -34,6 +40,9 @@ export class Talks {
   private readonly agent: Agent;
   private readonly options: GivenToTalks;
   private readonly open = new Map<string, Talk>();
+  private readonly closing = new AbortController();
+  /** Whether the connection to the client is open. */
+  isConnected = () => true;
 
   constructor(agent: Agent, options: GivenToTalks) {
     this.agent = agent;
@@ -60,19 +69,38 @@ export class Talks {
   async load(request: LoadSessionRequest | ResumeSessionRequest, client: AgentContext, isTold: boolean): Promise<void> {
     const { journal, context, logger, onEvent, telemetry } = this.options;
     const { sessionId: id } = request;
+    if (this.open.get(id)?.isBusy === true)
+      throw RequestError.invalidRequest(undefined, 'a prompt of this session still runs');
     const last = (await this.recorded(`${id}:`)).at(0);
     if (journal === undefined || last === undefined) throw RequestError.sessionNotFound(id);
     const { sessionId, conversation } = await replaySession(journal, last.sessionId);
     const talk = this.add(id, request, client, [...conversation], turnOf(sessionId) + 1);
-    if (isTold) for (const message of conversation) await talk.tell(updatesOfMessage(message, request.cwd));
-    if (last.status !== 'running' && last.status !== 'suspended') return;
+    const secrets = secretsOf(talk.agent.definition);
     const observed = {
       ...(logger !== undefined && { logger }),
       ...(onEvent !== undefined && { onEvent }),
       ...(telemetry !== undefined && { telemetry }),
     };
-    const session = await whenFree(() => resumeSession(talk.agent, { journal, sessionId, context, ...observed }));
-    await talk.follow(session, true);
+    const resume = () => resumeSession(talk.agent, { journal, sessionId, context, ...observed });
+    const isUnended = last.status === 'running' || last.status === 'suspended';
+    const telling = async () => {
+      if (!isTold) return;
+      for (const message of withoutSecrets(conversation, secrets))
+        await talk.tell(updatesOfMessage(message, request.cwd));
+    };
+    if (!isUnended) return telling();
+    try {
+      await talk.resume(async () => {
+        await telling();
+        const session = await this.whenFree(resume);
+        // The client may have left meanwhile.
+        if (this.closing.signal.aborted) await session.suspend();
+        return session;
+      });
+    } catch (error) {
+      if (this.open.get(id) === talk) this.open.delete(id);
+      throw error;
+    }
   }
 
   async list({ cwd, cursor }: { cwd?: string | null; cursor?: string | null }): Promise<ListSessionsResponse> {
@@ -82,6 +110,7 @@ export class Talks {
       if (!talks.has(id) && (cwd == null || row.metadata.cwd === cwd)) talks.set(id, row);
     }
     const start = Number(cursor ?? 0);
+    if (!Number.isSafeInteger(start) || start < 0) throw RequestError.invalidParams({ cursor }, 'an unknown cursor');
     const sessions = [...talks].slice(start, start + pageSize).map(([sessionId, { metadata, updatedAt }]) => ({
       ...{ sessionId, cwd: String(metadata.cwd ?? ''), title: String(metadata.title ?? '') || null },
       updatedAt: new Date(updatedAt).toISOString(),
@@ -96,6 +125,7 @@ export class Talks {
   }
 
   async close(): Promise<void> {
+    this.closing.abort();
     const talks = [...this.open.values()];
     this.open.clear();
     await Promise.all(talks.map((talk) => talk.end()));
@@ -109,6 +139,7 @@ export class Talks {
       said,
       next,
       options: this.options,
+      isConnected: () => this.isConnected(),
     });
     this.open.set(id, talk);
     return talk;
@@ -118,9 +149,25 @@ export class Talks {
   private agentFor(sessionId: string, servers: readonly McpServer[], client: AgentContext): Agent {
     const { definition } = this.agent;
     const own = this.options.clientTools === false ? {} : clientTools(sessionId, client, this.capabilities);
-    const tools = { ...own, ...definition.tools };
-    const given = Object.fromEntries(servers.map((server) => [nameOf(server.name), configOf(server)]));
+    const free = Object.entries(own).filter(([name]) => !(name in { ...definition.agents, ...definition.tools }));
+    const tools = { ...Object.fromEntries(free), ...definition.tools };
+    const given: Record<string, McpServerConfig> = {};
+    for (const server of servers)
+      given[freeName(server.name, { ...given, ...definition.mcpServers })] = configOf(server);
     return defineAgent({ ...definition, tools, mcpServers: { ...given, ...definition.mcpServers } });
+  }
+
+  /** Resumes a session, which another process may hold that has died, until its lease has run out. */
+  private async whenFree(resume: () => Promise<Session>): Promise<Session> {
+    for (let waitedMs = 0; ; waitedMs += pauseMs) {
+      try {
+        return await resume();
+      } catch (error) {
+        const isTaken = error instanceof PawlError && error.code === 'session_taken';
+        if (!isTaken || waitedMs >= longestMs || this.closing.signal.aborted) throw error;
+        await sleep(systemClock, pauseMs, this.closing.signal);
+      }
+    }
   }
 
   /** The sessions whose ids begin so, the newest first. */
@@ -136,24 +183,13 @@ function turnOf(sessionId: string): number {
   return Number(sessionId.slice(sessionId.lastIndexOf(':') + 1)) || 0;
 }
 
-/** How often, and for how long, a session is asked for whose process has died and may still hold it. */
-const [pauseMs, longestMs] = [500, 60_000];
-
-async function whenFree<T>(resume: () => Promise<T>): Promise<T> {
-  for (let waitedMs = 0; ; waitedMs += pauseMs) {
-    try {
-      return await resume();
-    } catch (error) {
-      const isTaken = error instanceof PawlError && error.code === 'session_taken';
-      if (!isTaken || waitedMs >= longestMs) throw error;
-      await sleep(systemClock, pauseMs);
-    }
+/** The name of a server as those of an agent may be, and that no other has. */
+function freeName(name: string, taken: object): string {
+  const clean = name.replace(/[^A-Za-z0-9-]+/g, '-').slice(0, 28) || 'server';
+  for (let copy = 1; ; copy += 1) {
+    const own = copy === 1 ? clean : `${clean}-${copy}`;
+    if (!(own in taken)) return own;
   }
-}
-
-/** The name of a server as those of an agent may be. */
-function nameOf(name: string): string {
-  return name.replace(/[^A-Za-z0-9-]+/g, '-').slice(0, 32) || 'server';
 }
 
 function configOf(server: McpServer): McpServerConfig {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { SessionUpdate, ToolCall, ToolCallContent, ToolKind } from '@agentclientprotocol/sdk';
 import type { JsonObject, Message, ToolOutput } from '../../machines/index.ts';
@@ -46,8 +46,20 @@ export async function proposedDiff({ name, input }: Asked, cwd: string): Promise
   const { old_text: oldText, new_text: newText, content = newText } = input;
   if (typeof content !== 'string') return null;
   if (typeof oldText === 'string') return { type: 'diff', path, oldText, newText: content };
-  const before = await readFile(path, 'utf8').catch(() => null);
-  return { type: 'diff', path, oldText: before, newText: content };
+  return { type: 'diff', path, oldText: await textIn(path), newText: content };
+}
+
+/** The largest file that a diff shows, in bytes. */
+const largestFile = 1_048_576;
+
+/** Returns the text of a file as it is; null if there is none, or none that a diff could show. */
+async function textIn(path: string): Promise<string | null> {
+  try {
+    const about = await stat(path);
+    return about.isFile() && about.size <= largestFile ? await readFile(path, 'utf8') : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Returns what a client gets of an event of the session itself. */

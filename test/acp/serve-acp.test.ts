@@ -124,14 +124,38 @@ describe('an agent in an editor, over its standard streams', () => {
     );
   });
 
-  it('D-1: a server that is ended suspends what runs, and exits', async () => {
+  it('D-1: when the editor leaves, what runs is suspended; it is asked for again, and its talk goes on', async () => {
     const journal = freshFile();
-    const { begin, prompt, told, child, gone } = await editor({ journal });
-    void prompt(await begin(), 'hang').catch(() => undefined);
-    await expect.poll(() => told().flat()).toContain('in_progress');
-    child.stdin.end();
-    await gone;
-    expect(child.exitCode).toBe(0);
+    const first = await editor({ journal, decide: 'never' });
+    const id = await first.begin();
+    void first.prompt(id, 'write it').catch(() => undefined);
+    await expect.poll(() => first.asked).toHaveLength(1);
+    await expect(first.agent.request(session.load, { sessionId: id, cwd: '/work', mcpServers: [] })).rejects.toThrow();
+    first.child.stdin.end();
+    await first.gone;
+    expect(first.child.exitCode).toBe(0);
+    const second = await editor({ journal });
+    await second.agent.request(session.load, { sessionId: id, cwd: '/work', mcpServers: [] });
+    expect([second.asked.length, second.files.get('/tmp/none/a.txt')]).toEqual([1, 'new']);
+    expect(second.told().at(-1)).toEqual(['agent_message_chunk', 'Done.']);
+  });
+
+  it('S-5: what was said is told again without secrets', async () => {
+    const journal = freshFile();
+    const first = await editor({ journal });
+    const id = await first.begin();
+    await first.prompt(id, 'whisper');
+    await first.kill();
+    const second = await editor({ journal });
+    await second.agent.request(session.load, { sessionId: id, cwd: '/work', mcpServers: [] });
+    const whispered = JSON.stringify([first.updates, second.updates]);
+    expect(whispered).toContain('psst [redacted]');
+    expect(whispered).not.toContain('hunter-two-22');
+  });
+
+  it('lists nothing after a cursor that it did not give', async () => {
+    const { agent } = await editor({ journal: freshFile() });
+    await expect(agent.request(session.list, { cursor: 'x' })).rejects.toMatchObject({ code: -32_602 });
   });
 });
 

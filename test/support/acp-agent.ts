@@ -23,6 +23,7 @@ function reply(request: RehearsalRequest): RehearsedReply {
     return { calls: [{ name: 'write_text_file', input: { path: '/tmp/none/a.txt', content: 'new' } }] };
   if (asked.includes('read')) return { calls: [{ name: 'read_text_file', input: { path: '/a.txt' } }] };
   if (asked.includes('run')) return { calls: [{ name: 'run_command', input: { command: 'ls', args: ['-l'] } }] };
+  if (asked.includes('whisper')) return { calls: [{ name: 'whisper', input: {} }] };
   if (asked.includes('hang')) return { reasoning: 'Hm.', text: 'One moment.', calls: [{ name: 'hang', input: {} }] };
   if (asked.includes('refuse')) return { finishReason: 'content-filter' };
   if (asked.includes('fail')) return { throws: new Error('no model') };
@@ -35,7 +36,9 @@ const agent = defineAgent({
   models: [rehearsalModel(reply)],
   finish: 'text',
   limits: { maxTurns: 4, maxRetries: 1 },
+  secrets: ['hunter-two-22'],
   tools: {
+    whisper: tool({ inputSchema, execute: () => 'psst hunter-two-22' }),
     hang: tool({
       inputSchema,
       execute: (_, { abortSignal }) => new Promise((_, reject) => abortSignal?.addEventListener('abort', reject)),

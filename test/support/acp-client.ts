@@ -37,6 +37,7 @@ export async function editor({
     .onNotification(methods.client.session.update, ({ params }) => void updates.push(params.update))
     .onRequest(methods.client.session.requestPermission, ({ params }) => {
       asked.push(params);
+      if (decide === 'never') return new Promise<never>(() => {});
       return { outcome: decide === null ? { outcome: 'cancelled' } : { outcome: 'selected', optionId: decide } };
     })
     .onRequest(methods.client.fs.readTextFile, ({ params }) => ({ content: files.get(params.path) ?? '' }))

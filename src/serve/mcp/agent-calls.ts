@@ -88,6 +88,7 @@ class AgentCall {
     // A request that its client ends cancels the call.
     const leave = () => this.left.abort(signal.reason);
     signal.addEventListener('abort', leave, { once: true });
+    if (signal.aborted) leave();
     try {
       if (this.ask !== null) return await this.result;
       if (this.questions.size === 0) await Promise.race([this.result, this.isAsked.promise]);
@@ -96,6 +97,8 @@ class AgentCall {
       signal.removeEventListener('abort', leave);
     }
     const away = () => this.left.abort(new Error(`the client did not answer within ${longestAwayMs} ms`));
+    // Two requests may have come with the same handle.
+    this.cancelAlarm();
     this.cancelAlarm = systemClock.alarm(longestAwayMs, away);
     const inputRequests: InputRequests = {};
     for (const [id, { asked }] of this.questions)
