@@ -3,8 +3,8 @@
  * is offered once, with the input that the scenario gives or that its schema asks for, and reports.
  */
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
-import { defineAgent, runSession } from '../../src/index.ts';
-import { type RehearsalRequest, rehearsalModel } from '../../src/testing/index.ts';
+import { defineAgent, runSession } from 'pawl';
+import { type RehearsalRequest, rehearsalModel } from 'pawl/testing';
 import { providerFor } from './oauth.ts';
 
 const url = process.argv.at(-1) ?? '';

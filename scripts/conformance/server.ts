@@ -3,9 +3,9 @@
  * output. Its tool has the name that the suite calls for a simple text.
  */
 import { tool } from 'ai';
+import { defineAgent, serveMcp } from 'pawl';
+import { rehearsalModel } from 'pawl/testing';
 import { z } from 'zod';
-import { defineAgent, serveMcp } from '../../src/index.ts';
-import { rehearsalModel } from '../../src/testing/index.ts';
 
 const send = tool({
   description: 'Sends a message.',

@@ -8,7 +8,7 @@ import { type Connected, sseTransport, transportOf } from './transport.ts';
 /** Effectively disables the SDK's timeout, since each request has its own signal. */
 export const noTimeout = { timeout: 2_147_483_647 };
 
-/** Ms that a server has to answer what it may not know, before it is spoken to as an older one. */
+/** Ms that a process has to answer what it may not know, before it is spoken to as an older one. */
 const longestProbeMs = 3_000;
 
 export type ConnectOptions = {
@@ -65,7 +65,9 @@ export class Connector {
     { timeoutMs, signal, onLine, onSecret, prepare, end }: ConnectOptions,
   ): Promise<Connected | { error: unknown; next: Way | null }> {
     const { config } = this;
-    const probeMs = way === 'patient' ? timeoutMs : Math.min(longestProbeMs, timeoutMs / 2);
+    // A server over HTTP that does not answer soon is busy: older ones refuse what they don't know.
+    const longestMs = 'url' in config ? timeoutMs : longestProbeMs;
+    const probeMs = way === 'patient' ? timeoutMs : Math.min(longestMs, timeoutMs / 2);
     const client = clientWith(config.handlers, probeMs);
     const transport = way === 'sse' ? sseTransport(config, onSecret) : transportOf(config, onLine, onSecret);
     const isProcess = transport instanceof StdioTransport;
