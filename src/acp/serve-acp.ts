@@ -8,11 +8,13 @@ import {
   type Stream,
 } from '@agentclientprotocol/sdk';
 import { z } from 'zod';
+import { checkContext } from '../agent/context.ts';
 import { type Agent, requireAgent } from '../agent/definition.ts';
 import { check } from '../input/check.ts';
 import { PawlError } from '../input/errors.ts';
-import { aFunction, flag } from '../input/shapes.ts';
+import { aFunction, flag, hasMethods } from '../input/shapes.ts';
 import { aJournal } from '../journal/given.ts';
+import { isRecord } from '../platform/plain-json.ts';
 import { packageVersion } from '../platform/version.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
@@ -27,7 +29,7 @@ export type ServedAcp = {
 };
 
 const optionsSchema = z.strictObject({
-  stream: z.unknown().optional(),
+  stream: z.custom<Stream>(isStream, { error: 'a stream of messages: { readable, writable }' }).optional(),
   journal: aJournal.optional(),
   clientTools: flag.optional(),
   context: z.unknown().optional(),
@@ -38,14 +40,15 @@ const optionsSchema = z.strictObject({
 } satisfies Record<keyof AcpOptions, z.ZodType>);
 
 /**
- * Serves an agent to an editor, by the Agent Client Protocol. Each prompt is a session, which goes on with the conversation of
- * the ones before; approvals are asked of the editor's user. A prompt that is cancelled aborts its session. A session that
- * fails is an error with its slugs, but for its bound (`max_turn_requests`) and a refusal. Throws `invalid_options`.
+ * Serves an agent to an editor over the Agent Client Protocol. Each prompt starts a session that continues the conversation;
+ * the editor's user decides approvals. Cancelling a prompt aborts its session. A failed session is an error with its slugs,
+ * except when its bound (`max_turn_requests`) or a refusal ended it. Throws `invalid_options` and `invalid_budget`.
  */
 export function serveAcp(agent: Agent, options: AcpOptions = {}): ServedAcp {
   requireAgent(agent);
   check(optionsSchema, options, 'options', 'invalid_options');
   sessionInput(agent, options.budget ?? {}, 0);
+  checkContext(agent, options.context);
   const { stream = standardStreams(), ...own } = options;
   const talks = new Talks(agent, own);
   const { session } = methods.agent;
@@ -93,6 +96,10 @@ async function told<T>(work: () => T | Promise<T>): Promise<T> {
   } catch (error) {
     throw error instanceof PawlError ? RequestError.internalError({ code: error.code }, error.message) : error;
   }
+}
+
+function isStream(value: unknown): boolean {
+  return isRecord(value) && hasMethods(value.readable, 'getReader') && hasMethods(value.writable, 'getWriter');
 }
 
 function standardStreams(): Stream {

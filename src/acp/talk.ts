@@ -79,10 +79,11 @@ export class Talk {
       if (isConnected()) session.abort('cancelled by the client');
     };
     signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) void abort();
     return { stopReason: stopReasonOf(await this.follow(session, false)) };
   }
 
-  /** Lets the session that was cut off go on, and resolves when it has ended, however. */
+  /** Resumes an interrupted session, and resolves when it has ended, with or without success. */
   async resume(start: () => Promise<Session>): Promise<void> {
     this.isResuming = true;
     try {
@@ -92,7 +93,7 @@ export class Talk {
     }
   }
 
-  /** Tells the client what a session does, until it has ended. `isResumed`: what it did before is known. */
+  /** Forwards a session's events to the client until it ends. `isResumed`: the client knows those before it was resumed. */
   private async follow(session: Session, isResumed: boolean): Promise<SessionResult> {
     this.session = session;
     /** The approvals that are asked for or, of a session that is resumed, that still wait. */

@@ -63,8 +63,8 @@ export class Talks {
   }
 
   /**
-   * Opens a talk of the journal again; `isTold`: the client gets what was said in it. A session that was killed in the middle
-   * of a prompt goes on first, and the client gets what comes.
+   * Reopens a talk from the journal. With `isTold`, its conversation is sent to the client again. If its last prompt was
+   * interrupted, that session is resumed first, and the client gets its updates.
    */
   async load(request: LoadSessionRequest | ResumeSessionRequest, client: AgentContext, isTold: boolean): Promise<void> {
     const { journal, context, logger, onEvent, telemetry } = this.options;

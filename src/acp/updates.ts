@@ -52,7 +52,7 @@ export async function proposedDiff({ name, input }: Asked, cwd: string): Promise
 /** The largest file that a diff shows, in bytes. */
 const largestFile = 1_048_576;
 
-/** Returns the text of a file as it is; null if there is none, or none that a diff could show. */
+/** Returns a file's text; null if it is missing, too large or not a regular file. */
 async function textIn(path: string): Promise<string | null> {
   try {
     const about = await stat(path);

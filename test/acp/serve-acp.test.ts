@@ -1,5 +1,6 @@
 import { methods } from '@agentclientprotocol/sdk';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { serveAcp } from '../../src/acp/index.ts';
 import { editor } from '../support/acp-client.ts';
 import { freshFile } from '../support/journaled.ts';
@@ -164,10 +165,19 @@ describe('what serveAcp is given', () => {
     [{}, {}, '`agent` must be an agent made by defineAgent'],
     [null, { retries: 1 }, 'Unknown option `options.retries`'],
     [null, { journal: {} }, '`options.journal`'],
+    [null, { stream: {} }, '`options.stream` must be a stream of messages: { readable, writable }; got {}.'],
   ])('is checked: %j %j', async (agent, options, message) => {
     const { defineAgent } = await import('../../src/index.ts');
     const { rehearsalModel } = await import('../../src/testing/index.ts');
     const own = agent ?? defineAgent({ name: 'a', models: [rehearsalModel([])] });
     expect(() => serveAcp(own as never, options as never)).toThrow(message);
+  });
+
+  it('the context must be one that the agent takes', async () => {
+    const { defineAgent } = await import('../../src/index.ts');
+    const { rehearsalModel } = await import('../../src/testing/index.ts');
+    const contextSchema = z.object({ user: z.string() });
+    const agent = defineAgent({ name: 'a', models: [rehearsalModel([])], contextSchema });
+    expect(() => serveAcp(agent as never)).toThrow('`context (for the agent a)` is required');
   });
 });

@@ -62,7 +62,11 @@ describe('a client of revision 2026-07-28', () => {
       return { action: 'accept', content: { approve: true } };
     };
     const { call, sent, types } = await serving({ answer, calls: 2 });
-    expect(textOf(await call())).toBe('All done.');
+    const told: (string | undefined)[] = [];
+    const onprogress = ({ message }: { message?: string }) => void told.push(message);
+    expect(textOf(await call({ onprogress }))).toBe('All done.');
+    // Each request of the call hears of what happens during it.
+    expect(told).toEqual(expect.arrayContaining(['turn 1, attempt 1', 'turn 3, attempt 1', 'send: done']));
     expect([asked.length, sent]).toEqual([2, ['ann 1', 'ann 2']]);
     expect(asked[0]).toBe('The agent wants to run send with {"to":"ann 1"}.');
     expect(types().filter((type) => type === 'session.started')).toHaveLength(1);

@@ -43,6 +43,7 @@ export function decisionIn(answer: unknown): Pick<ApprovalInput, 'approved' | 'r
 export type CallOptions = {
   prompt: string;
   signal: AbortSignal;
+  /** Gets the events during the first request. */
   heard: (event: SessionEvent) => void;
   /** Asks the client's user during the call; null for a client that asks once the call has returned its questions. */
   ask: ((asked: ApprovalAsked, withdrawn: AbortSignal) => Promise<Pick<ApprovalInput, 'approved' | 'reason'>>) | null;
@@ -56,17 +57,19 @@ class AgentCall {
   private readonly questions = new Map<string, Question>();
   private readonly left = new AbortController();
   private readonly ask: CallOptions['ask'];
+  private heard: CallOptions['heard'];
   private session: Session | null = null;
   private isAsked = Promise.withResolvers<void>();
   private cancelAlarm = () => {};
 
   constructor(agent: Agent, sessions: ServerSessions, { prompt, signal, heard, ask }: CallOptions) {
     this.ask = ask;
+    this.heard = heard;
     const call = { prompt, signal: AbortSignal.any([signal, this.left.signal]) };
     this.result = sessions
       .start(agent, call, (event, session) => {
         this.session = session;
-        heard(event);
+        this.heard(event);
         if (event.type === 'tool.approvalRequested') this.asked(event);
         // The call needs no decision any more.
         if (event.type === 'tool.answered') this.withdraw(`${event.sessionId} ${event.callId}`);
@@ -82,17 +85,21 @@ class AgentCall {
     }
   }
 
-  /** Resolves with the result, or with the questions that the client must answer first. */
-  async next(signal: AbortSignal): Promise<CallToolResult | InputRequiredResult> {
+  /** Resolves with the result, or with the questions that the client must answer first. `heard` gets the events until then. */
+  async next(signal: AbortSignal, heard: CallOptions['heard']): Promise<CallToolResult | InputRequiredResult> {
     this.cancelAlarm();
+    this.heard = heard;
     // A request that its client ends cancels the call.
     const leave = () => this.left.abort(signal.reason);
     signal.addEventListener('abort', leave, { once: true });
     if (signal.aborted) leave();
     try {
       if (this.ask !== null) return await this.result;
-      if (this.questions.size === 0) await Promise.race([this.result, this.isAsked.promise]);
-      if (this.questions.size === 0) return await this.result;
+      // A question may be withdrawn before it is returned, and another may follow.
+      while (this.questions.size === 0) {
+        const result = await Promise.race([this.result, this.isAsked.promise]);
+        if (result !== undefined) return result;
+      }
     } finally {
       signal.removeEventListener('abort', leave);
     }
@@ -157,7 +164,7 @@ export class AgentCalls {
     }
   }
 
-  /** Returns the call that a client goes on with. Throws the protocol's error if there is none. */
+  /** Returns the call that a handle belongs to. Throws the protocol's error for an unknown handle. */
   withHandle(handle: unknown): AgentCall {
     const call = this.open.get(String(handle));
     if (call === undefined) {

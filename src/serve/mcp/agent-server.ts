@@ -58,18 +58,19 @@ export function agentServer(calls: AgentCalls, startOfCall: () => StartedCall): 
     // By a request of its own, a client of this revision is asked after the call has returned what is to be answered.
     const isModern = mcpReq.envelope !== undefined;
     const handle = mcpReq.requestState();
+    const heard = progressTo(mcpReq);
     const call =
       handle === undefined
         ? calls.begin({
             prompt,
             // Such a call may outlive its first request.
             signal: isModern ? ended : AbortSignal.any([mcpReq.signal, gone.signal, ended]),
-            heard: progressTo(mcpReq),
+            heard,
             ask: isModern && mayAsk(server, mcpReq) ? null : askingOf(server, mcpReq),
           })
         : calls.withHandle(handle);
     call.answer(mcpReq.inputResponses ?? {});
-    return await call.next(AbortSignal.any([mcpReq.signal, gone.signal]));
+    return await call.next(AbortSignal.any([mcpReq.signal, gone.signal]), heard);
   });
   return server;
 }

@@ -274,7 +274,7 @@ export class McpConnection {
     return inTime(limits, `no answer within ${timeoutMs} ms`, task);
   }
 
-  /** Handles an error outside a call: asks the server for a sign of life, and treats it as lost if there is none. */
+  /** Handles an error outside a call: checks whether the server still answers, and treats it as lost if not. */
   private suspect(client: Client, error: Error): void {
     inform(this.listeners, error);
     const { current } = this;

@@ -35,8 +35,9 @@ const known = new WeakMap<McpServerConfig, Way>();
 
 /**
  * Connects clients to one server. They ask for revision 2026-07-28 (`server/discover`), and speak an earlier one to servers
- * that don't know it. One that the question ended, or that does not answer it, is connected without it; a URL that takes no
- * such request is asked for the event stream of HTTP with SSE. What worked is tried first the next time.
+ * that don't know it. A server that exits at this request, or never answers it, is
+ * connected without it. A URL that refuses such requests is opened as the event stream of HTTP with SSE. What worked is
+ * tried first the next time.
  */
 export class Connector {
   private readonly config: McpServerConfig;
