@@ -1,7 +1,7 @@
 /**
  * `npm run fresh`: asks publint and attw about the packed package, installs it in fresh projects, as a user does, and
  * type-checks and runs the README's example there. `npm run canary` does so with the newest published peers, `npm run fresh -- ci` with the oldest that
- * the ranges allow and those of the lock file. `npm run fresh -- bundlers` builds a chat with each bundler. The runtimes are those of the npm registry for Linux on x64.
+ * the ranges allow, with only `ai` an old one, and with those of the lock file. `npm run fresh -- bundlers` builds a chat with each bundler. The runtimes are those of the npm registry for Linux on x64.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,8 @@ import { join } from 'node:path';
 import { tryBundlers } from './bundlers.ts';
 
 type Package = { peerDependencies: Record<string, string>; devDependencies: Record<string, string> };
-type Peers = 'oldest' | 'locked' | 'newest';
+/** `oldest-ai`: only `ai` is an old one, and npm chooses the rest. */
+type Peers = 'oldest' | 'oldest-ai' | 'locked' | 'newest';
 type Project = { peers: Peers; manager: 'npm' | 'pnpm'; runtime: 'node@22' | 'node@24' | 'bun' | 'deno' };
 
 const { peerDependencies, devDependencies }: Package = JSON.parse(readFileSync('package.json', 'utf8'));
@@ -19,11 +20,13 @@ const peerNames = ['ai', 'zod', '@ai-sdk/provider', '@ai-sdk/provider-utils'];
 const projects: Record<string, Project[]> = {
   ci: [
     { peers: 'oldest', manager: 'npm', runtime: 'node@22' },
+    { peers: 'oldest-ai', manager: 'npm', runtime: 'node@22' },
     { peers: 'locked', manager: 'npm', runtime: 'node@24' },
   ],
   canary: [{ peers: 'newest', manager: 'npm', runtime: 'node@24' }],
   all: [
     { peers: 'oldest', manager: 'npm', runtime: 'node@22' },
+    { peers: 'oldest-ai', manager: 'npm', runtime: 'node@22' },
     { peers: 'newest', manager: 'npm', runtime: 'node@22' },
     { peers: 'oldest', manager: 'pnpm', runtime: 'node@24' },
     { peers: 'newest', manager: 'pnpm', runtime: 'node@24' },
@@ -46,9 +49,12 @@ const runtimes: Record<Project['runtime'], { packages: Record<string, string>; c
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
 function versionOf(name: string, peers: Peers): string {
-  if (peers === 'newest') return 'latest';
-  return (peers === 'oldest' ? peerDependencies[name]?.replace('^', '') : devDependencies[name]) ?? 'latest';
+  if (peers === 'newest' || (peers === 'oldest-ai' && name !== 'ai')) return 'latest';
+  return (peers.startsWith('oldest') ? peerDependencies[name]?.replace('^', '') : devDependencies[name]) ?? 'latest';
 }
+
+/** Those that the project names; npm installs the others by itself. */
+const namedPeers = (peers: Peers) => (peers === 'oldest-ai' ? ['ai', 'zod'] : peerNames);
 
 /** The entry points besides those of the example: their declarations must stand in a strict project too. */
 const entries = ['machines', 'openai', 'otel', 'ui', 'workflow', 'workspace'];
@@ -66,7 +72,7 @@ function tryIn(folder: string, tarball: string, { peers, manager, runtime }: Pro
     execFileSync(file, rest, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
   const dependencies = {
     pawl: `file:${tarball}`,
-    ...Object.fromEntries(peerNames.map((name) => [name, versionOf(name, peers)])),
+    ...Object.fromEntries(namedPeers(peers).map((name) => [name, versionOf(name, peers)])),
     ...packages,
     '@opentelemetry/api': '^1.9.0',
     typescript: '^5.9.0',
@@ -99,7 +105,9 @@ for (const [judge, args] of Object.entries(judges)) {
 const wanted = process.argv[2] ?? 'all';
 for (const project of projects[wanted] ?? []) {
   const folder = mkdtempSync(join(tmpdir(), 'pawl-fresh-'));
-  const name = `${project.manager}, ${project.runtime}, ${peerNames.map((peer) => `${peer} ${versionOf(peer, project.peers)}`).join(', ')}`;
+  const name = `${project.manager}, ${project.runtime}, ${namedPeers(project.peers)
+    .map((peer) => `${peer} ${versionOf(peer, project.peers)}`)
+    .join(', ')}`;
   try {
     tryIn(folder, tarball, project);
     say(`✓ ${name}`);

@@ -66,6 +66,7 @@ const table = {
   at: textFlag('at', 'turn-N', 'where the new session leaves the old one', ['fork']),
   until: textFlag('until', 'turn-N/attempt-M', 'stop there; show request, states and counters', ['replay']),
   question: textFlag('question', 'TEXT', 'the question to ask about the directory', ['demo']),
+  tui: switchFlag('tui', 'in full screen, with @ai-sdk/tui', ['chat']),
   once: switchFlag('once', 'work on one item, then exit', ['work']),
   init: switchFlag('init', 'write agents for the backlog, then exit', ['work']),
   dryRun: switchFlag('dry-run', 'show what would run, then exit', ['work']),

@@ -1,15 +1,7 @@
-import type {
-  LanguageModelV4,
-  LanguageModelV4CallOptions,
-  LanguageModelV4Content,
-  LanguageModelV4FinishReason,
-  LanguageModelV4Prompt,
-  LanguageModelV4StreamPart,
-  LanguageModelV4Usage,
-} from '@ai-sdk/provider';
 import { z } from 'zod';
 import { check } from '../input/check.ts';
 import { flag, longestMs, oneOf, text } from '../input/shapes.ts';
+import type { SdkCall, SdkContent, SdkModel, SdkPrompt, SdkReply, SdkStreamPart } from '../model/sdk-model.ts';
 
 /** A scripted reply. Every field is optional; `{}` is an empty reply. */
 export type RehearsedReply = {
@@ -18,7 +10,7 @@ export type RehearsedReply = {
   /** Tool calls. A string `input` is sent verbatim, even if malformed. */
   calls?: readonly { name: string; input?: unknown; id?: string }[];
   /** Default: `tool-calls` with calls, otherwise `stop`. */
-  finishReason?: LanguageModelV4FinishReason['unified'];
+  finishReason?: SdkReply['finishReason']['unified'];
   usage?: { input?: number; output?: number; reasoning?: number; cacheRead?: number; cacheWrite?: number };
   /** Thrown instead of a reply, before anything is sent. */
   throws?: unknown;
@@ -36,19 +28,19 @@ export type RehearsedReply = {
 export type RehearsalRequest = {
   /** The number of earlier requests. */
   index: number;
-  prompt: LanguageModelV4Prompt;
+  prompt: SdkPrompt;
   /** Names of the offered tools. */
   tools: string[];
   /** The system notice in the request, if any. */
   notice: string | null;
-  options: LanguageModelV4CallOptions;
+  options: SdkCall;
 };
 
 export type RehearsalScript =
   | readonly RehearsedReply[]
   | ((request: RehearsalRequest) => RehearsedReply | PromiseLike<RehearsedReply>);
 
-export type RehearsalModel = LanguageModelV4 & {
+export type RehearsalModel = SdkModel & {
   /** The requests so far, in order. */
   readonly requests: RehearsalRequest[];
 };
@@ -90,7 +82,7 @@ export function rehearsalModel(
   const { provider, modelId } = check(optionsSchema, options, 'options', 'invalid_options');
   if (typeof script !== 'function') check<unknown>(repliesSchema, script, 'script', 'invalid_options');
   const requests: RehearsalRequest[] = [];
-  const reply = async (options: LanguageModelV4CallOptions): Promise<[RehearsedReply, LanguageModelV4Content[]]> => {
+  const reply = async (options: SdkCall): Promise<[RehearsedReply, SdkContent[]]> => {
     const request = {
       index: requests.length,
       prompt: options.prompt,
@@ -125,7 +117,7 @@ export function rehearsalModel(
       const [rehearsed, content] = await reply(options);
       const parts = partsOf(rehearsed, content);
       return {
-        stream: new ReadableStream<LanguageModelV4StreamPart>({
+        stream: new ReadableStream<SdkStreamPart>({
           start(controller) {
             for (const part of parts) controller.enqueue(part);
             controller.close();
@@ -159,7 +151,7 @@ function pause(delayMs: number | undefined, signal: AbortSignal | undefined): Pr
   });
 }
 
-function contentOf({ text, reasoning, calls = [] }: RehearsedReply, request: number): LanguageModelV4Content[] {
+function contentOf({ text, reasoning, calls = [] }: RehearsedReply, request: number): SdkContent[] {
   return [
     ...(reasoning === undefined ? [] : [{ type: 'reasoning' as const, text: reasoning }]),
     ...(text === undefined ? [] : [{ type: 'text' as const, text }]),
@@ -172,8 +164,8 @@ function contentOf({ text, reasoning, calls = [] }: RehearsedReply, request: num
   ];
 }
 
-function partsOf(rehearsed: RehearsedReply, content: readonly LanguageModelV4Content[]): LanguageModelV4StreamPart[] {
-  const parts: LanguageModelV4StreamPart[] = [{ type: 'stream-start', warnings: [] }];
+function partsOf(rehearsed: RehearsedReply, content: readonly SdkContent[]): SdkStreamPart[] {
+  const parts: SdkStreamPart[] = [{ type: 'stream-start', warnings: [] }];
   for (const [index, part] of content.entries()) {
     const id = String(index);
     if (part.type === 'text' || part.type === 'reasoning') {
@@ -196,12 +188,12 @@ function partsOf(rehearsed: RehearsedReply, content: readonly LanguageModelV4Con
   return parts;
 }
 
-function finishReasonOf({ finishReason, calls = [] }: RehearsedReply): LanguageModelV4FinishReason {
+function finishReasonOf({ finishReason, calls = [] }: RehearsedReply): SdkReply['finishReason'] {
   const unified = finishReason ?? (calls.length > 0 ? 'tool-calls' : 'stop');
   return { unified, raw: unified };
 }
 
-function usageOf({ usage = {} }: RehearsedReply): LanguageModelV4Usage {
+function usageOf({ usage = {} }: RehearsedReply): SdkReply['usage'] {
   const { input = 10, output = 5, reasoning = 0, cacheRead = 0, cacheWrite = 0 } = usage;
   return {
     inputTokens: { total: input, noCache: input - cacheRead - cacheWrite, cacheRead, cacheWrite },
@@ -209,7 +201,7 @@ function usageOf({ usage = {} }: RehearsedReply): LanguageModelV4Usage {
   };
 }
 
-function noticeIn(prompt: LanguageModelV4Prompt): string | null {
+function noticeIn(prompt: SdkPrompt): string | null {
   const last = prompt.at(-1);
   if (last?.role !== 'user') return null;
   const text = last.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');

@@ -1,6 +1,8 @@
 /** `pawl/ui`: sessions on a page, as the AI SDK's UI message streams and as plain server-sent events. */
 import '../platform/supported.ts';
 
+export { SessionFailed } from './agent/steps.ts';
+export { type AgentCallOptions, type ToAgentOptions, toAgent } from './agent/to-agent.ts';
 export { chatHandler } from './chat/chat-handler.ts';
 export type { ChatAction, ChatOptions } from './chat/chat-options.ts';
 export { fromUIMessages, readUIRequest, type UIAnswer, type UIDecision, type UIRequest } from './chat/ui-request.ts';

@@ -48,6 +48,23 @@ describe('pawl chat', () => {
     expect(screen).toMatch(/Wiped\.[\s\S]*· wipe: tool_denied[\s\S]*Kept\./);
   });
 
+  it('--tui: in the SDK’s full screen, with its question and its picture; it needs a terminal', async () => {
+    await using server = await startModelServer([call('wipe'), { text: 'It is **gone**.' }]);
+    const { code, written } = await pawlOnTerminal(
+      [...chat(server.url), '--tui'],
+      [
+        atPrompts('┌ Input', 'Wipe it.', '\u0003'),
+        atPrompts('> Wipe it.█', '\r'),
+        atPrompts('Approve tool wipe?', 'y'),
+      ],
+    );
+    expect(code).toBe(0);
+    expect(written).toMatch(/Tool · wipe[\s\S]*approval requested[\s\S]*wiped[\s\S]*gone/);
+    expect(server.requests).toHaveLength(2);
+    const piped = await pawl([...chat(server.url), '--tui'], undefined, { input: 'Hi.\n' });
+    expect([piped.code, piped.stderr]).toEqual([2, expect.stringContaining('pawl chat --tui needs a terminal.')]);
+  });
+
   it('C-1: Ctrl-D at the question denies the call, and the chat ends after the answer', async () => {
     await using server = await startModelServer([call('wipe'), { text: 'Kept.' }]);
     const { code, screen } = await pawlOnTerminal(chat(server.url), [

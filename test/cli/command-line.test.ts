@@ -24,6 +24,7 @@ describe('the command line', () => {
     const { command, rest, flags } = readFlags([]);
     expect([command, rest]).toEqual([undefined, []]);
     expect(flags).toEqual({
+      tui: false,
       once: false,
       init: false,
       dryRun: false,

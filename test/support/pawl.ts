@@ -68,7 +68,7 @@ export async function pawlOnTerminal(
   env?: Record<string, string>,
 ): Promise<{ code: number | null; written: string; screen: string }> {
   const quoted = [process.execPath, command, ...args].map((one) => `'${one.replaceAll("'", "'\\''")}'`);
-  const child = spawn('script', ['-qec', `stty cols ${columns}; exec ${quoted.join(' ')}`, '/dev/null'], {
+  const child = spawn('script', ['-qec', `stty cols ${columns} rows 40; exec ${quoted.join(' ')}`, '/dev/null'], {
     env: environment(env),
     stdio: ['pipe', 'pipe', 'inherit'],
   });

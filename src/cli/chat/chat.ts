@@ -13,6 +13,7 @@ import { agentOf, lookingAround } from '../run.ts';
 import { previewOf } from '../terminal/preview.ts';
 import { ChatView } from './chat-view.ts';
 import { Keyboard } from './keyboard.ts';
+import { terminalChat } from './terminal-chat.ts';
 
 const help = `Write a message and press Enter. End a line with \\ to continue on the next one, or put several lines
 between two lines of """.
@@ -26,8 +27,7 @@ export async function chatCommand(positionals: readonly string[], flags: Flags):
   if (positionals.length > 0) throw new UsageError(`pawl chat takes no prompt; unexpected: ${positionals.join(' ')}.`);
   const { report: _, ...definition } = flags.agent === undefined ? lookingAround() : await readAgentFile(flags.agent);
   const agent = await agentOf({ ...definition, finish: 'text' }, flags, flags.agent);
-  const chat = new Chat(agent, flags);
-  return chat.talk();
+  return flags.tui === true ? terminalChat(agent, flags) : new Chat(agent, flags).talk();
 }
 
 class Chat {

@@ -1,0 +1,69 @@
+import type { ModelMessage } from 'ai';
+import { PawlError } from '../../input/errors.ts';
+import { isRecord } from '../../platform/plain-json.ts';
+import type { AgentRun, CallAnswered, CallDecision } from './agent-run.ts';
+
+type Part = Exclude<ModelMessage['content'], string>[number];
+type CallPart = Extract<Part, { type: 'tool-call' }>;
+
+/** Returns the messages without what the SDK carried along for `decided`: a provider need not see it. */
+export function withoutSession(messages: readonly ModelMessage[]): ModelMessage[] {
+  return messages.map((message) => {
+    if (message.role !== 'assistant' || typeof message.content === 'string') return message;
+    const content = message.content
+      .filter(({ type }) => type !== 'tool-approval-request')
+      .map((part) => (part.type === 'tool-call' ? withoutOwn(part) : part));
+    return { ...message, content };
+  });
+}
+
+function withoutOwn({ providerOptions, ...part }: CallPart): CallPart {
+  const { pawl: _, ...rest } = providerOptions ?? {};
+  return Object.keys(rest).length === 0 ? part : { ...part, providerOptions: rest };
+}
+
+/**
+ * Decides the calls that the last message decides or answers, and returns their session; null for messages that begin one.
+ * Throws `session_unknown` for a decision on a session that does not wait here.
+ */
+export function decided(messages: readonly ModelMessage[], waiting: ReadonlyMap<string, AgentRun>): AgentRun | null {
+  const last = messages.at(-1);
+  const asking = messages.findLast(({ role }) => role === 'assistant');
+  if (last?.role !== 'tool' || asking === undefined || typeof asking.content === 'string') return null;
+  const calls = asking.content.filter((part) => part.type === 'tool-call');
+  const sessionId = calls.map(sessionOf).find((id) => id !== null) ?? null;
+  const asked = new Map(
+    asking.content.flatMap((part) =>
+      part.type === 'tool-approval-request' ? [[part.approvalId, part.toolCallId]] : [],
+    ),
+  );
+  const decisions = new Map<string, CallDecision>();
+  const answers = new Map<string, CallAnswered>();
+  for (const part of messages
+    .slice(messages.indexOf(asking))
+    .flatMap(({ content }): Part[] => [...content] as Part[])) {
+    if (part.type === 'tool-approval-response') {
+      const { approvalId, approved, reason } = part;
+      const callId = asked.get(approvalId);
+      if (callId !== undefined) decisions.set(callId, { approved, ...(reason !== undefined && { reason }) });
+    }
+    if (part.type === 'tool-result') answers.set(part.toolCallId, answerIn(part.output));
+  }
+  const run = sessionId === null ? undefined : waiting.get(sessionId);
+  if (run?.decide(decisions, answers) === true) return run;
+  if (decisions.size === 0) return null;
+  throw new PawlError(
+    'session_unknown',
+    `No session of this agent waits here for the decision on ${[...decisions.keys()].join(', ')}.`,
+  );
+}
+
+function sessionOf({ providerOptions }: CallPart): string | null {
+  const id = providerOptions?.pawl?.sessionId;
+  return typeof id === 'string' ? id : null;
+}
+
+function answerIn(output: Extract<Part, { type: 'tool-result' }>['output']): CallAnswered {
+  const isError = output.type === 'error-text' || output.type === 'error-json';
+  return { output: isRecord(output) && 'value' in output ? output.value : null, isError };
+}
