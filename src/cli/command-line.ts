@@ -61,6 +61,7 @@ const table = {
     'run',
     'demo',
     'acp',
+    'serve',
     ...ofJournal,
   ]),
   at: textFlag('at', 'turn-N', 'where the new session leaves the old one', ['fork']),

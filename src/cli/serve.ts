@@ -1,3 +1,4 @@
+import { sqliteJournal } from '../journal/sqlite/sqlite.ts';
 import { serveOpenai } from '../openai/serve-openai.ts';
 import { serveMcp } from '../serve/serve-mcp.ts';
 import { readAgentFile } from './agent-file.ts';
@@ -16,9 +17,10 @@ export async function serveCommand(positionals: readonly string[], flags: Flags)
   const agent = await agentOf(await readAgentFile(file), flags, file);
   const logger = commandLogger(flags, { isShown: false });
   const place = http === undefined ? {} : { port: http };
+  const kept = flags.journal === undefined ? {} : { journal: sqliteJournal(flags.journal) };
   const served =
     mcp === undefined
-      ? await serveOpenai([agent], { http: place, logger })
+      ? await serveOpenai([agent], { http: place, logger, ...kept })
       : await serveMcp(agent, { transport: http === undefined ? 'stdio' : { http: place }, logger });
   const end = () => void served.close();
   process.once('SIGINT', end);

@@ -19,14 +19,18 @@ export class BadRequest extends Error {
 
 const textPart = z.object({ type: z.literal('text'), text: z.string() });
 const textContent = z.union([z.string(), z.array(textPart)], { error: 'a string, or an array of text parts' });
-const imageUrl = z
+export const imageUrl = z
   .string()
   .refine((url) => /^(?:data:|https?:\/\/)/i.test(url), { error: 'a data, http or https URL' });
-const userPart = z.discriminatedUnion('type', [
-  textPart,
-  z.object({ type: z.literal('image_url'), image_url: z.object({ url: imageUrl }) }),
-  z.object({ type: z.literal('file'), file: z.object({ file_data: z.string(), filename: z.string().optional() }) }),
-]);
+const userPart = z.discriminatedUnion(
+  'type',
+  [
+    textPart,
+    z.object({ type: z.literal('image_url'), image_url: z.object({ url: imageUrl }) }),
+    z.object({ type: z.literal('file'), file: z.object({ file_data: z.string(), filename: z.string().optional() }) }),
+  ],
+  { error: 'text, image_url or file' },
+);
 const userContent = z.union([z.string(), z.array(userPart)], {
   error: 'a string, or an array of text, image_url and file parts',
 });
@@ -67,15 +71,7 @@ export type CompletionRequest = {
 
 /** Reads the body of a request for a chat completion. Throws `BadRequest`. */
 export function completionRequest(body: unknown): CompletionRequest {
-  const parsed = requestSchema.safeParse(body);
-  if (!parsed.success) {
-    const issue = deepest(parsed.error.issues[0]);
-    const path = issue?.path ?? [];
-    const param = path.map(String).join('.') || null;
-    const shape = issue === undefined ? 'valid' : shapeOf(issue);
-    throw new BadRequest(expected(param ?? 'body', valueAt(body, path), shape), param);
-  }
-  const { model, messages, stream, stream_options: options } = parsed.data;
+  const { model, messages, stream, stream_options: options } = checkedBody(requestSchema, body);
   const given = messages.flatMap(inputMessage);
   if (given.length === 0)
     throw new BadRequest('`messages` must hold at least one message with content; got none.', 'messages');
@@ -87,11 +83,22 @@ export function completionRequest(body: unknown): CompletionRequest {
   };
 }
 
+/** Returns the body of a request as a schema makes it. Throws `BadRequest`. */
+export function checkedBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const issue = deepest(parsed.error.issues[0]);
+  const path = issue?.path ?? [];
+  const param = path.map(String).join('.') || null;
+  const shape = issue === undefined ? 'valid' : shapeOf(issue);
+  throw new BadRequest(expected(param ?? 'body', valueAt(body, path), shape), param);
+}
+
 /** The problem inside a part of a known type says more than that of the whole content. */
 function deepest(issue: z.core.$ZodIssue | undefined): z.core.$ZodIssue | undefined {
-  const inner = issue?.code === 'invalid_union' ? issue.errors.at(-1)?.[0] : undefined;
-  if (inner === undefined || inner.code === 'invalid_union' || inner.path.length < 2) return issue;
-  return { ...inner, path: [...(issue?.path ?? []), ...inner.path] };
+  if (issue?.code !== 'invalid_union') return issue;
+  const inner = deepest(issue.errors.at(-1)?.[0]);
+  return inner === undefined || inner.path.length < 2 ? issue : { ...inner, path: [...issue.path, ...inner.path] };
 }
 
 /**
@@ -120,19 +127,18 @@ function inputPart(part: z.output<typeof userPart>) {
     case 'text':
       return part;
     case 'image_url':
-      return {
-        type: 'file' as const,
-        mediaType: mediaTypeOf(part.image_url.url) ?? 'image/*',
-        data: part.image_url.url,
-      };
-    case 'file': {
-      const { file_data: data, filename } = part.file;
-      const mediaType = mediaTypeOf(data) ?? 'application/pdf';
-      return { type: 'file' as const, mediaType, data, ...(filename !== undefined && { filename }) };
-    }
+      return inputFile(part.image_url.url, 'image/*');
+    case 'file':
+      return inputFile(part.file.file_data, 'application/pdf', part.file.filename);
     default:
       return part satisfies never;
   }
+}
+
+/** A file as a message has it; `otherwise` is the media type of one whose data does not say it. */
+export function inputFile(data: string, otherwise: string, filename?: string) {
+  const mediaType = mediaTypeOf(data) ?? otherwise;
+  return { type: 'file' as const, mediaType, data, ...(filename !== undefined && { filename }) };
 }
 
 function mediaTypeOf(url: string): string | undefined {

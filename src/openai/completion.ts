@@ -1,8 +1,10 @@
 import type { Counters } from '../../machines/index.ts';
 import type { SessionEvent } from '../observe/events.ts';
-import { withoutSecrets } from '../secrets/redact.ts';
-import { safeLength } from '../secrets/written-secrets.ts';
 import type { SessionResult } from '../session/session.ts';
+import type { Answering } from './answering.ts';
+import type { CompletionRequest } from './completion-request.ts';
+import { answerText, failureBody } from './outcome.ts';
+import type { SpokenText } from './spoken-text.ts';
 
 /** Tells the client that an attempt failed, since text that was sent cannot be taken back. */
 const takenBack = '\n\n[The last reply failed and does not count.]\n\n';
@@ -10,64 +12,50 @@ const takenBack = '\n\n[The last reply failed and does not count.]\n\n';
 /** Precedes the whole of a reply whose text was sent in another order. */
 const again = '\n\n[The whole reply:]\n\n';
 
-/** `at`: epoch ms. `streams`: whether the text of replies is the report, so that it may be sent as it comes. */
-type CompletionOptions = { at: number; streams: boolean; secrets: readonly string[] };
-
 /** The answers to one request, in the shapes of OpenAI's chat completions. */
-export class Completion {
+export class Completion implements Answering {
+  readonly last = '[DONE]';
   private readonly head: { id: string; created: number; model: string };
-  private readonly streams: boolean;
-  private readonly secrets: readonly string[];
+  private readonly spoken: SpokenText;
   private sent = '';
-  /** What waits for the rest of it: half a character, or what may be the beginning of a secret, also in the next part. */
-  private held = '';
-  /** Whether there is text of the current attempt. */
-  private hasSpoken = false;
 
-  constructor(id: string, model: string, { at, streams, secrets }: CompletionOptions) {
+  private readonly includeUsage: boolean;
+
+  /** `at`: epoch ms. */
+  constructor(id: string, { model, includeUsage }: CompletionRequest, at: number, spoken: SpokenText) {
     this.head = { id: `chatcmpl-${id}`, created: Math.floor(at / 1_000), model };
-    this.streams = streams;
-    this.secrets = secrets;
+    this.includeUsage = includeUsage;
+    this.spoken = spoken;
   }
 
   /** The first piece, which says who speaks. */
-  begin(): object {
-    return this.chunk({ role: 'assistant', content: '' });
+  begin(): object[] {
+    return [this.chunk({ role: 'assistant', content: '' })];
   }
 
-  /** Returns the piece of an event of the session; null if there is nothing to send. */
-  piece(event: SessionEvent): object | null {
-    if (!this.streams || event.path.length > 0) return null;
-    if (event.type === 'attempt.started') this.hasSpoken = false;
-    if (event.type === 'model.delta' && event.kind === 'text') {
-      this.hasSpoken = true;
-      return this.grown(event.delta);
-    }
-    if (!this.hasSpoken) return null;
+  events(event: SessionEvent): object[] {
+    const spoken = this.spoken.takeEvent(event);
+    if (spoken === null) return [];
+    const { type, text } = spoken;
+    if (type === 'piece') return this.text(text);
+    if (type === 'fails') return this.text(`${text}${takenBack}`);
     // Text before a call stays, and the rest begins a paragraph of its own.
-    if (event.type === 'attempt.progressed') {
-      const rest = this.rest();
-      return this.text(`${this.sent}${rest}`.endsWith('\n\n') ? rest : `${rest}\n\n`);
-    }
-    if (event.type !== 'attempt.failed') return null;
-    this.hasSpoken = false;
-    return this.text(`${this.rest()}${takenBack}`);
+    return this.text(`${this.sent}${text}`.endsWith('\n\n') ? text : `${text}\n\n`);
   }
 
-  /** The pieces after the last event: what was not sent of the report, the end, and the usage. */
-  *end(result: SessionResult, includeUsage: boolean): Generator<object | null> {
-    const text = reportText(result);
-    const rest = this.rest();
-    if (rest !== '') yield this.text(rest);
+  /** What was not sent of the report, the end, and the usage. */
+  end(result: SessionResult): object[] {
+    if (!result.success) return [failureBody(result)];
+    const text = answerText(result);
+    const rest = this.text(this.spoken.rest());
     // Such as when the texts of several parts came by turns.
-    if (!this.sent.endsWith(text)) yield this.text(this.hasSpoken ? `${again}${text}` : text);
-    yield this.chunk({}, 'stop');
-    if (includeUsage)
-      yield { ...this.head, object: 'chat.completion.chunk', choices: [], usage: usageOf(result.counters) };
+    const missing = this.sent.endsWith(text) ? [] : this.text(this.spoken.hasSpoken ? `${again}${text}` : text);
+    const usage = { ...this.head, object: 'chat.completion.chunk', choices: [], usage: usageOf(result.counters) };
+    return [...rest, ...missing, this.chunk({}, 'stop'), ...(this.includeUsage ? [usage] : [])];
   }
 
   whole(result: SessionResult): object {
-    const message = { role: 'assistant', content: reportText(result), refusal: null };
+    const message = { role: 'assistant', content: answerText(result), refusal: null };
     return {
       ...this.head,
       object: 'chat.completion',
@@ -76,49 +64,15 @@ export class Completion {
     };
   }
 
-  private grown(delta: string): object | null {
-    const text = `${this.held}${delta}`;
-    const shown = safeLength(/[\ud800-\udbff]$/.test(text) ? text.slice(0, -1) : text, this.secrets);
-    this.held = text.slice(shown);
-    return this.text(cleaned(text.slice(0, shown), this.secrets));
-  }
-
-  /** What was held back: nothing follows it. */
-  private rest(): string {
-    const { held } = this;
-    this.held = '';
-    return cleaned(held, this.secrets);
-  }
-
-  private text(content: string): object | null {
+  private text(content: string): object[] {
     this.sent += content;
-    return content === '' ? null : this.chunk({ content });
+    return content === '' ? [] : [this.chunk({ content })];
   }
 
   private chunk(delta: object, finish: 'stop' | null = null): object {
     const choices = [{ index: 0, delta, finish_reason: finish, logprobs: null }];
     return { ...this.head, object: 'chat.completion.chunk', choices };
   }
-}
-
-function cleaned(text: string, secrets: readonly string[]): string {
-  return withoutSecrets(text, secrets).toWellFormed();
-}
-
-/** An error in the shape of OpenAI's. */
-export function openaiError(message: string, type: string, code: string | null, param: string | null = null): object {
-  return { error: { message, type, code, param } };
-}
-
-/** A session that did not succeed, told by its slugs and its report. */
-export function failureBody({ slugs, report, failure: why }: SessionResult): object {
-  const detail = why?.detail == null ? '' : ` (${why.detail})`;
-  return openaiError(`${slugs.join(', ')}${detail}. ${String(report.content)}`, 'session_failed', slugs[0] ?? null);
-}
-
-function reportText({ report }: SessionResult): string {
-  const { content } = report;
-  return typeof content === 'string' ? content : JSON.stringify(content);
 }
 
 /** The usage of the session and its sub-agents, over all requests. */

@@ -4,20 +4,32 @@ import { type Agent, requireAgent } from '../agent/definition.ts';
 import { secretsOf } from '../agent/secrets.ts';
 import { check } from '../input/check.ts';
 import { PawlError, unexpected } from '../input/errors.ts';
+import { aJournal } from '../journal/given.ts';
+import type { Journal } from '../journal/journal.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import { randomId } from '../platform/random-id.ts';
 import { decodedUri } from '../platform/text.ts';
-import { pushedEvents } from '../serve/event-stream.ts';
 import { answerFor, givenBy, handlerShape, isResponse, requestCopy, ServerFault } from '../serve/given.ts';
 import { jsonBody, UnusableBody } from '../serve/json-body.ts';
 import { type ServedSessions, ServerSessions, TooManySessions } from '../serve/sessions.ts';
 import { sessionInput } from '../session/input.ts';
-import type { Session, SessionResult } from '../session/session.ts';
+import type { Session } from '../session/session.ts';
 import type { Metadata } from '../vocabulary/metadata.ts';
-import { Completion, failureBody, openaiError } from './completion.ts';
+import { answeredInPieces, answeredWhole } from './answering.ts';
+import { Completion } from './completion.ts';
 import { BadRequest, type CompletionRequest, completionRequest } from './completion-request.ts';
+import { earlierConversation } from './earlier-conversation.ts';
+import { openaiError } from './outcome.ts';
+import { ResponseAnswer } from './response.ts';
+import { type ResponseRequest, responseRequest } from './response-request.ts';
+import { SpokenText } from './spoken-text.ts';
 
 export type OpenaiOptions = Omit<ServedSessions, 'context' | 'metadata'> & {
+  /**
+   * Where sessions are written down, so that a response can continue an earlier one (`previous_response_id`), also of
+   * another process. Default: nowhere, and such requests are refused. With `metadata`, only one of the same metadata is found.
+   */
+  journal?: Journal;
   /**
    * Returns the `context` of a session from the request that starts it, whose body it may read. A `Response` that it throws
    * is the answer; if it throws anything else, or returns what does not fit, the answer is 500, and the log holds the reason.
@@ -27,14 +39,18 @@ export type OpenaiOptions = Omit<ServedSessions, 'context' | 'metadata'> & {
   metadata?: (request: Request) => Metadata | Promise<Metadata>;
 };
 
-export const openaiOptionsShape = handlerShape satisfies Record<keyof OpenaiOptions, z.ZodType>;
+export const openaiOptionsShape = {
+  ...handlerShape,
+  journal: aJournal.optional(),
+} satisfies Record<keyof OpenaiOptions, z.ZodType>;
 
 /** A handler, and the end of the sessions that it started. */
 export type OpenaiHandler = ((request: Request) => Promise<Response>) & { ended(): Promise<void> };
 
 /**
- * Returns a handler that speaks OpenAI's chat completions, for any server that speaks `Request` and `Response`:
- * `POST PATH/chat/completions` runs a session of the agent that `model` names, and `GET PATH/models` lists the agents.
+ * Returns a handler that speaks OpenAI's chat completions and its Responses API, for any server that speaks `Request` and
+ * `Response`: `POST PATH/chat/completions` and `POST PATH/responses` run a session of the agent that `model` names, and
+ * `GET PATH/models` lists the agents.
  * The tools stay hidden. A client that goes away aborts its session. A call that needs approval, or that the client would
  * have to execute, is answered at once with the reason why it cannot be. A session that fails is answered with 422, or in a
  * stream with an error event, its slug as the `code`. The handler does not authenticate callers. Throws `invalid_options` and `invalid_budget`.
@@ -70,7 +86,7 @@ class CompletionServer {
   private readonly since = Date.now();
 
   constructor(agents: ReadonlyMap<string, Agent>, options: OpenaiOptions) {
-    const { context: _, metadata: __, ...own } = options;
+    const { context: _, metadata: __, journal: ___, ...own } = options;
     this.agents = agents;
     this.options = options;
     this.sessions = new ServerSessions(own);
@@ -96,13 +112,15 @@ class CompletionServer {
     const { pathname } = new URL(request.url);
     const listed = /\/models(?:\/([^/]+))?$/.exec(pathname);
     if (listed !== null && request.method === 'GET') return this.models(listed[1]);
-    if (!pathname.endsWith('/chat/completions')) throw new BadRequest(`There is nothing at ${pathname}.`, null, 404);
+    const isResponses = pathname.endsWith('/responses');
+    if (!isResponses && !pathname.endsWith('/chat/completions'))
+      throw new BadRequest(`There is nothing at ${pathname}.`, null, 404);
     if (request.method !== 'POST') throw new BadRequest(`Send POST to ${pathname}.`, null, 405);
     const own = requestCopy(request, this.options);
     const [body] = await jsonBody(own, [request], async () => undefined).catch((error) => {
       throw error instanceof UnusableBody ? new BadRequest(error.message, null, error.status) : error;
     });
-    return this.complete(completionRequest(body), request);
+    return isResponses ? this.respond(responseRequest(body), request) : this.complete(completionRequest(body), request);
   }
 
   private models(name: string | undefined): Response {
@@ -118,29 +136,53 @@ class CompletionServer {
     throw new BadRequest(`There is no model "${name}". Models: ${known}.`, 'model', 404);
   }
 
-  private async complete({ model, messages, stream, includeUsage }: CompletionRequest, request: Request) {
+  private async complete(asked: CompletionRequest, request: Request): Promise<Response> {
+    const { agent, given } = await this.asked(asked.model, request);
+    const running = this.start(agent, { ...given, messages: asked.messages }, request);
+    const completion = new Completion(randomId(), asked, Date.now(), running.text);
+    return asked.stream ? answeredInPieces(running, completion) : answeredWhole(running, completion);
+  }
+
+  private async respond(asked: ResponseRequest, request: Request): Promise<Response> {
+    const { previous, store } = asked;
+    const { agent, given } = await this.asked(asked.model, request);
+    const { journal } = this.options;
+    const earlier = previous === null ? [] : await earlierConversation(journal, previous, given);
+    const sessionId = randomId();
+    const kept = store && journal !== undefined ? { journal } : {};
+    const running = this.start(
+      agent,
+      { ...given, ...kept, sessionId, messages: [...earlier, ...asked.messages] },
+      request,
+    );
+    const response = new ResponseAnswer(sessionId, asked, Date.now(), running.text);
+    return asked.stream ? answeredInPieces(running, response) : answeredWhole(running, response);
+  }
+
+  private async asked(model: string, request: Request) {
     const agent = this.agent(model);
     const { context, metadata } = await givenBy(request, agent, this.options);
+    return { agent, given: { context, ...(metadata !== undefined && { metadata }) } };
+  }
+
+  /** Starts a session that is aborted when its client goes away. */
+  private start(agent: Agent, own: Parameters<ServerSessions['start']>[1], { signal }: Request) {
     const gone = new AbortController();
-    const signal = AbortSignal.any([request.signal, gone.signal]);
     // Only then is the text of a reply the report, as it is.
     const isReport = agent.definition.finish === 'text' && ['text', 'markdown'].includes(agent.format.name);
     const streams = isReport && agent.voices.every(({ definition }) => definition.checkReport === undefined);
-    const secrets = secretsOf(agent.definition);
-    const completion = new Completion(randomId(), model, { at: Date.now(), streams, secrets });
     const heard: ((event: SessionEvent) => void)[] = [];
-    const result = this.sessions.start(
-      agent,
-      { messages, signal, context, ...(metadata !== undefined && { metadata }) },
-      (event, session) => {
-        answerForClient(event, session);
-        for (const hear of heard) hear(event);
-      },
-    );
-    if (stream)
-      return streamed(completion, result, includeUsage, heard, () => gone.abort(new Error('the client vanished')));
-    const ended = await result;
-    return ended.success ? json(completion.whole(ended)) : json(failureBody(ended), 422);
+    const given = { ...own, signal: AbortSignal.any([signal, gone.signal]) };
+    const result = this.sessions.start(agent, given, (event, session) => {
+      answerForClient(event, session);
+      for (const hear of heard) hear(event);
+    });
+    return {
+      result,
+      text: new SpokenText({ streams, secrets: secretsOf(agent.definition) }),
+      listen: (hear: (event: SessionEvent) => void) => void heard.push(hear),
+      vanish: () => gone.abort(new Error('the client vanished')),
+    };
   }
 }
 
@@ -154,37 +196,6 @@ function answerForClient(event: SessionEvent, session: Session): void {
     const { callId, sessionId } = event;
     session.answer(callId, 'This client executes no tools.', { isError: true, sessionId });
   }
-}
-
-/** Answers with server-sent events, as they come. */
-function streamed(
-  completion: Completion,
-  result: Promise<SessionResult>,
-  includeUsage: boolean,
-  heard: ((event: SessionEvent) => void)[],
-  vanish: () => void,
-): Response {
-  return pushedEvents((writer) => {
-    const send = (data: object | null) => {
-      if (data !== null) writer.send({ data });
-    };
-    let hasEnded = false;
-    writer.onClose(() => {
-      if (!hasEnded) vanish();
-    });
-    send(completion.begin());
-    heard.push((event) => {
-      if (!hasEnded) send(completion.piece(event));
-    });
-    const finish = (ended: SessionResult) => {
-      hasEnded = true;
-      for (const piece of ended.success ? completion.end(ended, includeUsage) : [failureBody(ended)]) send(piece);
-      writer.send({ raw: '[DONE]' });
-      writer.end();
-    };
-    // A session's result never rejects (F-5), so what does is a defect, which breaks the stream.
-    result.then(finish).catch(writer.fail);
-  });
 }
 
 function json(body: object, status = 200, headers: Record<string, string> = {}): Response {

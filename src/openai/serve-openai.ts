@@ -3,8 +3,8 @@ import type { Agent } from '../agent/definition.ts';
 import { check } from '../input/check.ts';
 import { onNode } from '../input/on-node.ts';
 import { type CallerOptions, callerSchema, checkHttp } from '../serve/http-options.ts';
-import { openaiError } from './completion.ts';
 import { type OpenaiOptions, openaiHandler, openaiOptionsShape } from './openai-handler.ts';
+import { openaiError } from './outcome.ts';
 import type { ServedOpenai } from './served-openai.ts';
 
 export type ServeOpenaiOptions = OpenaiOptions & {

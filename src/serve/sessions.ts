@@ -36,7 +36,7 @@ export class ServerSessions {
   /** Throws `TooManySessions` if no more may run. `heard` gets the events, and the session for its commands. */
   start(
     agent: Agent,
-    input: Pick<SessionOptions, 'prompt' | 'messages' | 'signal' | 'context' | 'metadata'>,
+    input: Pick<SessionOptions, 'prompt' | 'messages' | 'signal' | 'context' | 'metadata' | 'journal' | 'sessionId'>,
     heard: (event: SessionEvent, session: Session) => void,
   ): Promise<SessionResult> {
     const { maxSessions = defaultMaxSessions, onEvent, ...options } = this.options;

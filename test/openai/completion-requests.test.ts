@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { emptyCounters } from '../../machines/index.ts';
 import { defineAgent } from '../../src/index.ts';
-import { Completion, failureBody } from '../../src/openai/completion.ts';
+import { Completion } from '../../src/openai/completion.ts';
 import { completionRequest } from '../../src/openai/completion-request.ts';
+import { failureBody } from '../../src/openai/outcome.ts';
+import { SpokenText } from '../../src/openai/spoken-text.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { served } from '../support/openai.ts';
 
@@ -76,13 +78,16 @@ describe('a request for a chat completion', () => {
       '`messages.0.role` must be a system, developer',
       'messages.0.role',
     ],
-    ...[5, [{ type: 'input_audio', input_audio: { data: '', format: 'wav' } }]].map(
-      (content): [object, string, string] => [
-        { messages: [{ role: 'user', content }] },
-        '`messages.0.content` must be a string, or an array of text, image_url and file parts; got',
-        'messages.0.content',
-      ],
-    ),
+    [
+      { messages: [{ role: 'user', content: 5 }] },
+      '`messages.0.content` must be a string, or an array of text, image_url and file parts; got 5.',
+      'messages.0.content',
+    ],
+    [
+      { messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: { data: '', format: 'wav' } }] }] },
+      '`messages.0.content.0.type` must be text, image_url or file; got "input_audio".',
+      'messages.0.content.0.type',
+    ],
     ...['nonsense', 'file:///etc/passwd'].map((url): [object, string, string] => [
       { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] },
       '`messages.0.content.0.image_url.url` must be a data, http or https URL; got',
@@ -150,17 +155,22 @@ describe('the pieces of an answer', () => {
   const contents = (pieces: (object | null)[]) =>
     pieces.map((piece) => (piece as { choices: { delta: { content?: string } }[] } | null)?.choices[0]?.delta.content);
 
+  type Given = { at: number; streams: boolean; secrets: string[]; includeUsage?: boolean };
+  const completionOf = ({ at, includeUsage = false, ...text }: Given) =>
+    new Completion('s', { model: 'a', messages: [], stream: true, includeUsage }, at, new SpokenText(text));
+  const pieceOf = (completion: Completion, one: never) => completion.events(one)[0] ?? null;
+
   it('all share the same id, model and time, and the first says who speaks', () => {
-    const completion = new Completion('s', 'a', { at: 1_999, streams: true, secrets: [] });
+    const completion = completionOf({ at: 1_999, streams: true, secrets: [] });
     const delta = { role: 'assistant', content: '' };
-    expect(completion.begin()).toEqual({
+    expect(completion.begin()[0]).toEqual({
       ...{ id: 'chatcmpl-s', created: 1, model: 'a', object: 'chat.completion.chunk' },
       choices: [{ index: 0, delta, finish_reason: null, logprobs: null }],
     });
   });
 
   it('text of the session itself is sent; a paragraph ends once; the client is told of a failed reply', () => {
-    const completion = new Completion('s', 'a', { at: 0, streams: true, secrets: [] });
+    const completion = completionOf({ at: 0, streams: true, secrets: [] });
     const pieces = [
       event('attempt.progressed'),
       event('attempt.started'),
@@ -175,7 +185,7 @@ describe('the pieces of an answer', () => {
       event('attempt.failed'),
       said('Fou'),
       event('attempt.failed'),
-    ].map((one) => completion.piece(one));
+    ].map((one) => pieceOf(completion, one));
     expect(contents(pieces)).toEqual([
       ...Array.from({ length: 5 }),
       'Wait.',
@@ -186,19 +196,19 @@ describe('the pieces of an answer', () => {
       '\n\n[The last reply failed and does not count.]\n\n',
     ]);
     const report = { content: 'Found it.' };
-    const result = { report, counters: emptyCounters() } as never;
-    expect(contents([...completion.end(result, false)])).toEqual(['Found it.', undefined]);
-    const silent = new Completion('s', 'a', { at: 0, streams: false, secrets: [] });
-    expect(silent.piece(said('Wait.'))).toBeNull();
+    const result = { success: true, report, counters: emptyCounters() } as never;
+    expect(contents([...completion.end(result)])).toEqual(['Found it.', undefined]);
+    const silent = completionOf({ at: 0, streams: false, secrets: [] });
+    expect(silent.events(said('Wait.'))).toEqual([]);
   });
 
   it('S-5: a secret or a character that the parts of a reply split is not shown, and the whole is sent once', () => {
-    const completion = new Completion('s', 'a', { at: 0, streams: true, secrets: ['sk-ABCDEFGH12345678'] });
+    const completion = completionOf({ at: 0, streams: true, secrets: ['sk-ABCDEFGH12345678'] });
     const deltas = ['Key: sk-ABC', 'DEFGH12345678.', ' A \ud83d', '\ude00 or a half \ud83d', ' one, sk-A'];
-    const pieces = [event('attempt.started'), ...deltas.map((one) => said(one))].map((one) => completion.piece(one));
+    const pieces = [event('attempt.started'), ...deltas.map((one) => said(one))].map((one) => pieceOf(completion, one));
     const whole = 'Key: [redacted]. A \u{1f600} or a half \ufffd one, sk-A';
-    const result = { report: { content: whole }, counters: emptyCounters() } as never;
-    const sent = contents([...pieces, ...completion.end(result, false)]);
+    const result = { success: true, report: { content: whole }, counters: emptyCounters() } as never;
+    const sent = contents([...pieces, ...completion.end(result)]);
     expect(sent).toEqual([
       undefined,
       'Key: ',
@@ -212,10 +222,10 @@ describe('the pieces of an answer', () => {
   });
 
   it('a reply whose parts came by turns is sent again, and it is said that this is all of it', () => {
-    const completion = new Completion('s', 'a', { at: 0, streams: true, secrets: [] });
-    for (const one of ['A', 'B', 'a', 'b']) completion.piece(said(one));
-    const result = { report: { content: 'AaBb' }, counters: emptyCounters() } as never;
-    expect(contents([...completion.end(result, false)])[0]).toBe('\n\n[The whole reply:]\n\nAaBb');
+    const completion = completionOf({ at: 0, streams: true, secrets: [] });
+    for (const one of ['A', 'B', 'a', 'b']) completion.events(said(one));
+    const result = { success: true, report: { content: 'AaBb' }, counters: emptyCounters() } as never;
+    expect(contents([...completion.end(result)])[0]).toBe('\n\n[The whole reply:]\n\nAaBb');
   });
 
   it('what was held back precedes the end of a paragraph, and a failure', () => {
@@ -223,24 +233,24 @@ describe('the pieces of an answer', () => {
       ['attempt.progressed', 'sk-A\n\n'],
       ['attempt.failed', 'sk-A\n\n[The last reply failed and does not count.]\n\n'],
     ]) {
-      const completion = new Completion('s', 'a', { at: 0, streams: true, secrets: ['sk-ABCDEFGH12345678'] });
-      completion.piece(said('sk-A'));
-      expect(contents([completion.piece(event(String(type)))])).toEqual([sent]);
+      const completion = completionOf({ at: 0, streams: true, secrets: ['sk-ABCDEFGH12345678'] });
+      completion.events(said('sk-A'));
+      expect(contents([pieceOf(completion, event(String(type)))])).toEqual([sent]);
     }
   });
 
   it('the end holds what was not sent, why it ended, and the usage if it was asked for', () => {
     const counters = emptyCounters();
     counters.tree.tokens = { input: 7, output: 3, reasoning: 2, cacheRead: 1, cacheWrite: 0 };
-    const result = { report: { content: { a: 1 } }, counters } as never;
+    const result = { success: true, report: { content: { a: 1 } }, counters } as never;
     const usage = {
       ...{ prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 },
       ...{ prompt_tokens_details: { cached_tokens: 1 }, completion_tokens_details: { reasoning_tokens: 2 } },
     };
     const head = { id: 'chatcmpl-s', created: 0, model: 'a' };
-    const completion = new Completion('s', 'a', { at: 0, streams: true, secrets: [] });
-    completion.piece(said('{"a":1}'));
-    expect([...completion.end(result, true)]).toEqual([
+    const completion = completionOf({ at: 0, streams: true, secrets: [], includeUsage: true });
+    completion.events(said('{"a":1}'));
+    expect([...completion.end(result)]).toEqual([
       { ...head, object: 'chat.completion.chunk', choices: [expect.objectContaining({ finish_reason: 'stop' })] },
       { ...head, object: 'chat.completion.chunk', choices: [], usage },
     ]);

@@ -1,0 +1,33 @@
+import type { Journal } from '../journal/journal.ts';
+import type { InputMessage } from '../model/messages.ts';
+import { readSession } from '../session/replay/replay-session.ts';
+import type { Metadata } from '../vocabulary/metadata.ts';
+import { BadRequest } from './completion-request.ts';
+import { responsePrefix } from './response.ts';
+
+const field = 'previous_response_id';
+
+/**
+ * Returns the conversation of an earlier response, which is that of its session. Throws `BadRequest` for one that is not in
+ * the journal, that has other metadata than its caller, or whose session has not ended.
+ */
+export async function earlierConversation(
+  journal: Journal | undefined,
+  responseId: string,
+  { metadata = {} }: { metadata?: Metadata },
+): Promise<readonly InputMessage[]> {
+  if (journal === undefined)
+    throw new BadRequest('`previous_response_id` needs a server with a journal; this one keeps no responses.', field);
+  const sessionId = responseId.startsWith(responsePrefix) ? responseId.slice(responsePrefix.length) : '';
+  const [row] = sessionId === '' ? [] : await journal.list({ sessionId });
+  if (row === undefined || !isSame(row.metadata, metadata))
+    throw new BadRequest(`There is no response "${responseId}".`, field, 404);
+  if (!['succeeded', 'failed', 'aborted'].includes(row.status))
+    throw new BadRequest(`The response "${responseId}" has not ended.`, field, 409);
+  return (await readSession(journal, sessionId)).conversation;
+}
+
+function isSame(one: Metadata, other: Metadata): boolean {
+  const names = Object.keys(one);
+  return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
+}
