@@ -1,6 +1,9 @@
 /** `pawl/ui`: sessions on a page, as the AI SDK's UI message streams and as plain server-sent events. */
 import '../platform/supported.ts';
 
+export { agUiHandler } from './ag-ui/ag-ui-handler.ts';
+export { toAgUiStream } from './ag-ui/ag-ui-stream.ts';
+export type { AgUiEvent, AgUiRun } from './ag-ui/run.ts';
 export { SessionFailed } from './agent/steps.ts';
 export { type AgentCallOptions, type ToAgentOptions, toAgent } from './agent/to-agent.ts';
 export { chatHandler } from './chat/chat-handler.ts';

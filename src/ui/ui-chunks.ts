@@ -32,11 +32,15 @@ export class UIChunks {
     usage: { ...noUsage },
     costUsd: null,
   };
+  /** Its events, unlike those of sub-agents, name the session itself. */
+  private session: Pick<UIMetadata, 'sessionId' | 'agent'> = { sessionId: '', agent: '' };
   private slugs: Slug[] = [];
   private status: UIMetadata['status'] = 'running';
 
   async takeEvent(event: SessionEvent): Promise<UIChunk[]> {
     if (event.path.length > 0) return this.ofSubAgent(event);
+    const { sessionId, agent } = event;
+    this.session = { sessionId, agent };
     this.records.fact(event as Fact, event.at);
     this.conversation.fact(event as Fact);
     const content = await this.report.takeEvent(event);
@@ -49,9 +53,9 @@ export class UIChunks {
     return this.withSteering(this.reply.again());
   }
 
-  metadata({ sessionId, agent, seq }: SessionEvent, isPaused = false): UIMetadata {
+  metadata({ seq }: SessionEvent, isPaused = false): UIMetadata {
     const status = isPaused ? 'waiting' : this.status;
-    return { sessionId, agent, status, seq, slugs: this.slugs, ...this.totals, usage: { ...this.totals.usage } };
+    return { ...this.session, status, seq, slugs: this.slugs, ...this.totals, usage: { ...this.totals.usage } };
   }
 
   private async own(event: SessionEvent): Promise<UIChunk[]> {

@@ -108,7 +108,7 @@ export function toUIMessageStreamResponse<Report>(
 }
 
 /** Takes in the events up to `from`, and from there on yields what they add to the message. */
-async function* chunksOf(
+export async function* chunksOf(
   sessionId: string,
   events: AsyncIterator<SessionEvent>,
   { from = 0, decided = [], onError }: UIStreamOptions,

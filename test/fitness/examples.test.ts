@@ -7,8 +7,8 @@ import { describe, expect, it } from 'vitest';
 const files = readdirSync('examples').filter((file) => file.endsWith('.ts') && file !== 'model.ts');
 
 describe('the examples', () => {
-  it('are nineteen, and named in their README', () => {
-    expect(files).toHaveLength(19);
+  it('are twenty, and named in their README', () => {
+    expect(files).toHaveLength(20);
     const readme = readFileSync('examples/README.md', 'utf8');
     for (const file of files) expect(readme).toContain(`[${file}](${file})`);
   });

@@ -6,7 +6,8 @@ import { at, chunksSince, delta, event, failure, named, replied, since } from '.
 describe('S-6: the message of a session', () => {
   it('says how far it is, and what it took', async () => {
     const { ui } = await since(replied([], [], 0.5), event('attempt.started', at), replied([], [], null));
-    expect(ui.metadata(event('x', { seq: 9 }))).toEqual({
+    // Also if the last event is one of a sub-agent.
+    expect(ui.metadata(event('x', { seq: 9, sessionId: 's/call', path: ['helper'] }))).toEqual({
       ...{ sessionId: 's', agent: 'a', status: 'running', seq: 9, slugs: [], requests: 2, costUsd: 0.5 },
       usage: { input: 20, output: 10, reasoning: 2, cacheRead: 4, cacheWrite: 6 },
     });

@@ -27,11 +27,20 @@ export function chatHandler<Report, Context>(
   agent: Agent<Report, Context>,
   ...[options]: unknown extends Context ? [options?: ChatOptions<Context>] : [options: ChatOptions<Context>]
 ): (request: Request) => Promise<Response> {
+  return handlerOf(agent as Agent, options as ChatOptions | undefined, answer);
+}
+
+/** Returns a handler of the chats of an agent. What `answer` throws is an answer, too. Throws as `chatHandler` does. */
+export function handlerOf(
+  agent: Agent,
+  options: ChatOptions = {},
+  answer: (chats: Chats, request: Request) => Promise<Response>,
+): (request: Request) => Promise<Response> {
   requireAgent(agent);
-  check(chatOptionsSchema, options ?? {}, 'options', 'invalid_options');
-  sessionInput(agent, options?.budget ?? {}, 0);
-  if (options?.context === undefined) checkContext(agent, undefined);
-  const chats = new Chats(agent, (options ?? {}) as ChatOptions);
+  check(chatOptionsSchema, options, 'options', 'invalid_options');
+  sessionInput(agent, options.budget ?? {}, 0);
+  if (options.context === undefined) checkContext(agent, undefined);
+  const chats = new Chats(agent, options);
   return async (request) => {
     try {
       return await answer(chats, request);
@@ -40,7 +49,7 @@ export function chatHandler<Report, Context>(
       if (isResponse(error)) return error;
       if (error instanceof TooManySessions) return Response.json({ error: error.message }, { status: 503 });
       if (error instanceof UnusableBody) return Response.json({ error: error.message }, { status: error.status });
-      const { status, message } = answerFor(error, options?.logger, [agent]);
+      const { status, message } = answerFor(error, options.logger, [agent]);
       return Response.json({ error: message }, { status });
     }
   };

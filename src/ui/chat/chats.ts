@@ -15,7 +15,7 @@ import type { Session } from '../../session/session.ts';
 import { startSession } from '../../session/start-session.ts';
 import type { CallReference } from '../call-reference.ts';
 import { followSession } from '../follow-session.ts';
-import { type Followed, toUIMessageStreamResponse } from '../ui-message-stream.ts';
+import { type Followed, toUIMessageStreamResponse, type UIStreamOptions } from '../ui-message-stream.ts';
 import type { ChatAction, ChatOptions } from './chat-options.ts';
 import type { UIRequest } from './ui-request.ts';
 
@@ -24,6 +24,8 @@ const chatIdSchema = z.string().regex(/^[\w-]{1,128}$/, { error: '1 to 128 lette
 export function chatIdOf(text: unknown): string {
   return check(chatIdSchema, text, 'id', 'invalid_messages');
 }
+
+type Tell = (session: Followed, options: UIStreamOptions) => Response;
 
 /** Without a journal, this many ended sessions are kept, so that a late decision finds how they ended. */
 const mostEnded = 100;
@@ -66,10 +68,13 @@ export class Chats {
     return givenBy(request, this.agent, this.options);
   }
 
-  post(asked: UIRequest, given: Given): Promise<Response> {
-    return this.inTurn(chatIdOf(asked.chatId), () =>
-      asked.decided === null ? this.begin(asked, given) : this.decide(asked.chatId, asked.decided, given),
-    );
+  /** `tell`: how the session is told. */
+  post(asked: UIRequest, given: Given, tell: Tell = toUIMessageStreamResponse): Promise<Response> {
+    return this.inTurn(chatIdOf(asked.chatId), async () => {
+      const { chatId, decided } = asked;
+      if (decided === null) return this.streamed(await this.begin(asked, given), tell);
+      return this.streamed(await this.decide(chatId, decided, given), tell, decided.from);
+    });
   }
 
   join(chatId: string, given: Given): Promise<Response> {
@@ -91,7 +96,7 @@ export class Chats {
     if (this.sessions.get(chatId) === known) this.sessions.delete(chatId);
   }
 
-  private async begin({ chatId, messages }: UIRequest, { context, metadata }: Given): Promise<Response> {
+  private async begin({ chatId, messages }: UIRequest, { context, metadata }: Given): Promise<Session> {
     const { maxSessions = defaultMaxSessions } = this.options;
     const known = this.sessions.get(chatId);
     // The session that this one takes the place of is no other.
@@ -110,7 +115,7 @@ export class Chats {
       session.abort('an earlier session of its chat could not be ended');
       throw error;
     });
-    return this.streamed(session);
+    return session;
   }
 
   /**
@@ -141,7 +146,7 @@ export class Chats {
   }
 
   private async decide(chatId: string, decided: NonNullable<UIRequest['decided']>, given: Given) {
-    const { sessionId, from, decisions, answers } = decided;
+    const { sessionId, decisions, answers } = decided;
     const session = await this.session(chatId, sessionId, given);
     const { journal } = this.options;
     const taken = this.decided.get(sessionId) ?? [];
@@ -166,13 +171,13 @@ export class Chats {
       if (isTaken) taken.push({ ...one, callId });
     };
     await Promise.all([...decisions.map(decide), ...answers.map(give)]);
-    return this.streamed(session, from);
+    return session;
   }
 
-  private streamed(session: Session | Followed, from = 0): Response {
+  private streamed(session: Session | Followed, tell: Tell = toUIMessageStreamResponse, from = 0): Response {
     const { onError } = this.options;
     const decided = this.decided.get(session.sessionId) ?? [];
-    return toUIMessageStreamResponse(session, { from, decided, ...(onError !== undefined && { onError }) });
+    return tell(session, { from, decided, ...(onError !== undefined && { onError }) });
   }
 
   private async end(session: Session | undefined, unended: readonly string[]): Promise<void> {
