@@ -9,6 +9,15 @@ import type { SessionEvent } from './events.ts';
 /** Watches sessions and surrounds their work with spans, such as `openTelemetry()` from `pawl/otel`. */
 export type Telemetry = {
   session(about: TelemetrySession): SessionTelemetry;
+  /** Called when a run of a workflow begins, with the name of its backlog; `at` is epoch ms. */
+  run?(about: { name: string; at: number }): RunTelemetry;
+};
+
+export type RunTelemetry = {
+  /** Performs work of the run, such as a session. */
+  around<Result>(work: () => Result): Result;
+  /** The run ended at this time (epoch ms), so. */
+  ended(at: number, status: 'succeeded' | 'failed' | 'aborted'): void;
 };
 
 export const aTelemetry = z.custom<Telemetry>((value) => hasMethods(value, 'session'), {

@@ -1,3 +1,6 @@
+import type { Attributes } from '@opentelemetry/api';
+import type { Usage } from '../../machines/index.ts';
+
 /**
  * The names of OpenTelemetry's semantic conventions for generative AI that Pawl uses; a test holds them against the
  * conventions' own package. Those that begin with `pawl.` have no counterpart there.
@@ -29,7 +32,13 @@ export const attributes = {
   errorType: 'error.type',
 } as const;
 
-export const operations = { session: 'invoke_agent', attempt: 'chat', tool: 'execute_tool' } as const;
+export const operations = {
+  run: 'invoke_workflow',
+  session: 'invoke_agent',
+  plan: 'plan',
+  attempt: 'chat',
+  tool: 'execute_tool',
+} as const;
 
 export const metrics = {
   operationDuration: 'gen_ai.client.operation.duration',
@@ -38,8 +47,12 @@ export const metrics = {
   timePerChunk: 'gen_ai.client.operation.time_per_output_chunk',
 } as const;
 
-/** Those that the newest conventions have for one operation each, and that their package does not name yet. */
+/**
+ * Those that the newest conventions have for agents and tools alone, and that their package does not name yet. That of
+ * workflows became one with that of agents in their version 0.1.
+ */
 export const durations: Readonly<Record<string, string>> = {
+  [operations.run]: 'gen_ai.invoke_agent.duration',
   [operations.session]: 'gen_ai.invoke_agent.duration',
   [operations.tool]: 'gen_ai.execute_tool.duration',
 };
@@ -60,4 +73,14 @@ export function providerAndModel(target: string): { provider: string; model: str
   const colon = target.indexOf(':');
   const provider = target.slice(0, Math.max(0, colon));
   return { provider: providers[provider] ?? provider, model: target.slice(colon + 1) };
+}
+
+export function usageAttributes({ input, output, reasoning, cacheRead, cacheWrite }: Usage): Attributes {
+  return {
+    [attributes.inputTokens]: input,
+    [attributes.outputTokens]: output,
+    ...(reasoning > 0 && { [attributes.reasoningTokens]: reasoning }),
+    ...(cacheRead > 0 && { [attributes.cacheReadTokens]: cacheRead }),
+    ...(cacheWrite > 0 && { [attributes.cacheWriteTokens]: cacheWrite }),
+  };
 }

@@ -40,12 +40,18 @@ export class Instruments {
       description: 'Duration of an operation.',
       ...seconds,
     });
-    const one = ([operation, name]: [string, string]) =>
-      [
-        operation,
-        meter.createHistogram(name, { unit: 's', description: `Duration of ${operation}.`, ...seconds }),
-      ] as const;
-    this.durationOf = new Map(Object.entries(durations).map(one));
+    const histograms = new Map(
+      [...new Set(Object.values(durations))].map((name) => [
+        name,
+        meter.createHistogram(name, { unit: 's', description: `Duration of ${name.split('.')[1]}.`, ...seconds }),
+      ]),
+    );
+    this.durationOf = new Map(
+      Object.entries(durations).flatMap(([operation, name]) => {
+        const histogram = histograms.get(name);
+        return histogram === undefined ? [] : [[operation, histogram]];
+      }),
+    );
     this.chunk = meter.createHistogram(metrics.timePerChunk, {
       unit: 's',
       description: 'Time from one piece of a reply to the next.',

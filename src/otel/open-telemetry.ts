@@ -4,9 +4,10 @@ import { check } from '../input/check.ts';
 import { flag, hasMethods } from '../input/shapes.ts';
 import type { Telemetry } from '../observe/telemetry.ts';
 import { Instruments } from './instruments.ts';
+import { runSpan } from './run-span.ts';
 import { SessionSpans } from './session-spans.ts';
 
-export type { SessionTelemetry, Telemetry, TelemetrySession } from '../observe/telemetry.ts';
+export type { RunTelemetry, SessionTelemetry, Telemetry, TelemetrySession } from '../observe/telemetry.ts';
 
 export type OpenTelemetryOptions = {
   /** Records instructions, messages, replies, inputs and results, without secrets. Default: false. */
@@ -27,7 +28,7 @@ const optionsSchema = z.strictObject({
 } satisfies Record<keyof OpenTelemetryOptions, z.ZodType>);
 
 /**
- * Makes spans and metrics of sessions, after OpenTelemetry's conventions for generative AI: pass it as the `telemetry`
+ * Makes spans and metrics of sessions and runs, after OpenTelemetry's conventions for generative AI: pass it as the `telemetry`
  * of a session. The span of a request or a tool is active while it runs. Throws `PawlError` (`invalid_options`).
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
@@ -39,5 +40,8 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
   const tracer = tracerProvider?.getTracer('pawl') ?? trace.getTracer('pawl');
   const instruments = new Instruments(meterProvider?.getMeter('pawl') ?? metrics.getMeter('pawl'));
   const places = new Map<string, Context>();
-  return { session: (about) => new SessionSpans(about, { tracer, instruments, content, places }) };
+  return {
+    session: (about) => new SessionSpans(about, { tracer, instruments, content, places }),
+    run: (about) => runSpan(about, { tracer, instruments }),
+  };
 }

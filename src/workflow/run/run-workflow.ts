@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { createActor } from 'xstate';
 import {
   type Delivery,
@@ -12,6 +13,7 @@ import { memoryDriver } from '../../host/memory.ts';
 import { type MachineOwner, RunningMachine } from '../../host/run-machine.ts';
 import { messageOf, onRejection, PawlError } from '../../input/errors.ts';
 import { type Logger, linesWritten, loggerOf } from '../../observe/log/logger.ts';
+import type { RunTelemetry } from '../../observe/telemetry.ts';
 import { redact } from '../../secrets/redact.ts';
 import { backlogIn } from '../backlog/find-backlog.ts';
 import { lockRun } from '../backlog/lock.ts';
@@ -77,6 +79,7 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
   private run = '';
   private readonly journal: RunJournal | null;
   private observerFailed = false;
+  private readonly span: RunTelemetry | null;
 
   constructor(home: Place, { maxTries, ...limits }: RunLimits, options: WorkflowOptions) {
     const { backlog } = home;
@@ -113,6 +116,7 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
         },
       },
     });
+    this.span = this.begun();
     const input = { run: timestamp(new Date()), limits, tests: agents.test !== undefined };
     this.journal =
       options.journal === undefined
@@ -123,7 +127,7 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
           });
     const machine = new RunningMachine<WorkflowAbort, WorkflowFact, WorkflowOutput>({
       actor: (settings) => createActor(heard(workflowMachine), { input, ...settings }),
-      perform: this.effects.perform,
+      perform: (effect, context) => this.performed(() => this.effects.perform(effect, context)),
       driver: memoryDriver,
       clock,
       random: random ?? Math.random,
@@ -136,16 +140,39 @@ class RunningWorkflow implements MachineOwner<WorkflowAbort, WorkflowFact> {
       // The machine itself failed, which is a defect. The next start continues from the state file.
       if ('defect' in end) {
         await this.journal?.end('failed');
+        this.observe('telemetry', () => this.span?.ended(clock.now(), 'failed'));
         throw end.defect;
       }
       const result = this.end(end.output);
       await this.journal?.end(endedAs(result));
+      this.observe('telemetry', () => this.span?.ended(clock.now(), endedAs(result)));
       await linesWritten().catch((error) => this.observerBroke('logger', error));
       return result;
     });
     machine.start();
     machine.listen();
     if (agents.test === undefined) this.warn('There is no test agent: what is reported as done is archived untested.');
+  }
+
+  private begun(): RunTelemetry | null {
+    const { telemetry } = this.options;
+    try {
+      return telemetry?.run?.({ name: basename(this.backlog), at: this.clock.now() }) ?? null;
+    } catch (error) {
+      this.observerBroke('telemetry', error);
+      return null;
+    }
+  }
+
+  /** Performs work within the span of the run, or without it if that fails. */
+  private performed<Outcome>(work: () => Promise<Outcome>): Promise<Outcome> {
+    let begun: Promise<Outcome> | null = null;
+    const once = () => {
+      begun ??= (async () => work())();
+      return begun;
+    };
+    this.observe('telemetry', () => void this.span?.around(once));
+    return once();
   }
 
   takeFact(fact: WorkflowFact): void {
