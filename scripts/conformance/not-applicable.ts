@@ -20,7 +20,9 @@ export const ofServer: Reasons = [
   [/^(resources|prompts)-/, noMore],
   [/^(completion-complete|logging-set-level)/, noMore],
   [/^caching:sep-2549-(prompts|resources)/, noMore],
-  [/^tasks-/, 'an extension; a call is served as one request, or as several with `input_required`'],
+  [/^tasks-lifecycle:sep-2663-tasks-get-status-failed/, 'a session that fails has a report, so its task is completed'],
+  [/^tasks-required-task-error/, 'a call of an agent can always be waited for'],
+  [/^tasks-mrtr-composition/, 'a task asks its own questions, and none before it begins'],
 ];
 
 export const ofClient: Reasons = [

@@ -21,7 +21,10 @@ export async function serveCommand(positionals: readonly string[], flags: Flags)
   const served =
     mcp === undefined
       ? await serveOpenai([agent], { http: place, logger, ...kept })
-      : await serveMcp(agent, { transport: http === undefined ? 'stdio' : { http: place }, logger });
+      : await serveMcp(agent, {
+          ...{ transport: http === undefined ? 'stdio' : { http: place }, logger },
+          ...(flags.journal !== undefined && { ...kept, tasks: true }),
+        });
   const end = () => void served.close();
   process.once('SIGINT', end);
   process.once('SIGTERM', end);

@@ -4,15 +4,20 @@ import type { Agent } from '../agent/definition.ts';
 import { eventLoopTurn } from '../host/clock.ts';
 import { AgentCalls } from './mcp/agent-calls.ts';
 import { agentServer } from './mcp/agent-server.ts';
+import { AgentTasks } from './mcp/agent-tasks.ts';
 import { serveHttp } from './mcp/http.ts';
 import type { ServedAgent, ServeMcpOptions } from './served-agent.ts';
 import { ServerSessions } from './sessions.ts';
 
-/** Serves the agent over a transport until the server is closed or the client disconnects. */
-export async function serveAgent(agent: Agent, options: ServeMcpOptions): Promise<ServedAgent> {
-  const { transport, ...own } = options;
+/** Serves agents over a transport until the server is closed or the client disconnects. */
+export async function serveAgents(agents: readonly Agent[], options: ServeMcpOptions): Promise<ServedAgent> {
+  const { transport, journal, tasks = false, ...own } = options;
   const sessions = new ServerSessions(own);
-  const calls = new AgentCalls(agent, sessions);
+  const named = new Map(agents.map((agent) => [agent.name, agent]));
+  const names = new Set(tasks === true ? named.keys() : tasks === false ? [] : tasks);
+  const asTasks =
+    journal === undefined || names.size === 0 ? null : new AgentTasks(named, sessions, { journal, names });
+  const calls = new AgentCalls(named, sessions, asTasks);
   if (transport === 'stdio') return serveTransport(calls, sessions, new StdioServerTransport());
   if (!('http' in transport)) return serveTransport(calls, sessions, transport);
   return serveHttp(calls, sessions, transport.http, options.logger);
@@ -36,6 +41,7 @@ async function serveTransport(calls: AgentCalls, sessions: ServerSessions, trans
   };
   const close = async () => {
     closing.abort(new Error('the server closes'));
+    await calls.tasks?.leave();
     await sessions.ended();
     // The calls are answered first.
     await eventLoopTurn();

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { checkContext } from '../agent/context.ts';
 import { type Agent, requireAgent } from '../agent/definition.ts';
 import { check } from '../input/check.ts';
-import { unexpected } from '../input/errors.ts';
+import { PawlError, unexpected } from '../input/errors.ts';
 import { onNode } from '../input/on-node.ts';
-import { count } from '../input/shapes.ts';
+import { count, flag, texts } from '../input/shapes.ts';
+import { aJournal } from '../journal/given.ts';
 import { lazily } from '../platform/lazily.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
@@ -20,6 +21,8 @@ const optionsSchema = lazily(() =>
     context: z.unknown().optional(),
     metadata: metadataShape.optional(),
     maxSessions: count.optional(),
+    journal: aJournal.optional(),
+    tasks: z.union([flag, texts], { error: 'a boolean, or the names of agents' }).optional(),
     onEvent: commonOptions.onEvent,
     telemetry: commonOptions.telemetry,
   } satisfies Record<keyof ServeMcpOptions, z.ZodType>),
@@ -28,13 +31,18 @@ const optionsSchema = lazily(() =>
 const byHttp = lazily(() => z.strictObject({ http: z.unknown() }));
 
 /**
- * Exposes an agent as an MCP server with one tool, named after the agent, whose input is `{ prompt }`. Each call runs a
- * session and forwards its progress. Cancelling a call aborts its session. A failed session returns `isError`.
+ * Exposes an agent, or several, as an MCP server with a tool for each, which has the agent's name and the input
+ * `{ prompt }`. Each call runs a session and forwards its progress, or is a task (`tasks`). Cancelling a call aborts its
+ * session. A failed session returns `isError`.
  */
-export async function serveMcp(agent: Agent, options: ServeMcpOptions): Promise<ServedAgent> {
-  requireAgent(agent);
-  sessionInput(agent, options?.budget ?? {}, 0);
-  checkContext(agent, options?.context);
+export async function serveMcp(given: Agent | readonly Agent[], options: ServeMcpOptions): Promise<ServedAgent> {
+  const agents = [given].flat() as readonly Agent[];
+  if (agents.length === 0) throw unexpected('invalid_options', 'agents', given, 'an agent, or an array of them');
+  for (const [index, agent] of agents.entries()) {
+    requireAgent(agent, Array.isArray(given) ? `agents[${index}]` : 'agent');
+    sessionInput(agent, options?.budget ?? {}, 0);
+    checkContext(agent, options?.context);
+  }
   const transport: unknown = options?.transport;
   const isKnown =
     transport === 'stdio' ||
@@ -54,6 +62,21 @@ export async function serveMcp(agent: Agent, options: ServeMcpOptions): Promise<
     check(byHttp(), transport, 'transport', 'invalid_options');
     checkHttp(httpSchema(), transport.http, 'transport.http');
   }
-  const { serveAgent } = await onNode('`serveMcp`', () => import('./mcp.ts'));
-  return serveAgent(agent, options);
+  checkNames(agents, options);
+  const { serveAgents } = await onNode('`serveMcp`', () => import('./mcp.ts'));
+  return serveAgents(agents, options);
+}
+
+/** Throws unless the agents have names of their own, and those of `tasks` are among them, with a journal. */
+function checkNames(agents: readonly Agent[], { tasks = false, journal }: ServeMcpOptions): void {
+  const names = agents.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined)
+    throw new PawlError('invalid_options', `\`agents\` must have distinct names; got "${twice}" twice.`);
+  if (tasks === false) return;
+  const unknown = tasks === true ? undefined : tasks.find((name) => !names.includes(name));
+  if (unknown !== undefined)
+    throw unexpected('invalid_options', 'tasks', tasks, `true, or names of the agents (${names.join(', ')})`);
+  if (journal === undefined)
+    throw unexpected('invalid_options', 'journal', journal, 'a journal, since `tasks` need one');
 }

@@ -1,4 +1,5 @@
 import type { Transport } from '@modelcontextprotocol/server';
+import type { Journal } from '../journal/journal.ts';
 import type { EventListener } from '../observe/events.ts';
 import type { LoggerOption } from '../observe/log/logger.ts';
 import type { Telemetry } from '../observe/telemetry.ts';
@@ -21,6 +22,14 @@ export type ServeMcpOptions = {
   metadata?: Metadata;
   /** Sessions at once, for all clients together; a call beyond them gets an error; default: 16. */
   maxSessions?: number;
+  /** Where the sessions of `tasks` are written down; others are not. */
+  journal?: Journal;
+  /**
+   * Whether a call of a client that declares the extension `io.modelcontextprotocol/tasks` is a task: it returns a handle at
+   * once, which outlives the connection and, in the `journal`, this process. True for all agents, or the names of some.
+   * Default: false. `close` suspends the tasks, and the next process that is asked for one goes on with it.
+   */
+  tasks?: boolean | readonly string[];
   /** Called with the events of all sessions. */
   onEvent?: EventListener;
   telemetry?: Telemetry;

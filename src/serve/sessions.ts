@@ -1,6 +1,7 @@
 import type { Agent } from '../agent/definition.ts';
 import type { SessionEvent } from '../observe/events.ts';
-import type { SessionOptions } from '../session/options.ts';
+import type { ResumeOptions, SessionOptions } from '../session/options.ts';
+import { resumeSession } from '../session/recovery/resume-session.ts';
 import type { Session, SessionResult } from '../session/session.ts';
 import { startSession } from '../session/start-session.ts';
 
@@ -33,6 +34,10 @@ export class ServerSessions {
     this.options = options;
   }
 
+  get isFull(): boolean {
+    return this.running.size >= (this.options.maxSessions ?? defaultMaxSessions);
+  }
+
   /** Throws `TooManySessions` if no more may run. `heard` gets the events, and the session for its commands. */
   start(
     agent: Agent,
@@ -40,9 +45,7 @@ export class ServerSessions {
     heard: (event: SessionEvent, session: Session) => void,
   ): Promise<SessionResult> {
     const { maxSessions = defaultMaxSessions, onEvent, ...options } = this.options;
-    if (this.running.size >= maxSessions) {
-      throw new TooManySessions(maxSessions);
-    }
+    if (this.isFull) throw new TooManySessions(maxSessions);
     let started: Session | null = null;
     const session = startSession(agent, {
       ...options,
@@ -56,6 +59,15 @@ export class ServerSessions {
     started = session;
     this.running.add(session.result);
     return session.result.finally(() => this.running.delete(session.result));
+  }
+
+  /** Resumes a session that a journal holds, with the same observers (see `resumeSession`); one that has ended gives its result. */
+  async resume(agent: Agent, given: Pick<ResumeOptions, 'journal' | 'sessionId'>): Promise<Session> {
+    const { maxSessions: _, budget: __, metadata: ___, ...options } = this.options;
+    const session = await resumeSession<unknown, unknown>(agent, { context: undefined, ...options, ...given });
+    this.running.add(session.result);
+    void session.result.finally(() => this.running.delete(session.result));
+    return session;
   }
 
   async ended(): Promise<void> {

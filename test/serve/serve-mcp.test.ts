@@ -218,7 +218,7 @@ it.each<[object, string]>([
   ],
   [
     { transport: { http: {} }, budjet: 3 },
-    'Unknown option `budjet`. Did you mean `budget`? Options: transport, logger, budget, context, metadata, maxSessions, onEvent, telemetry.',
+    'Unknown option `budjet`. Did you mean `budget`? Options: transport, logger, budget, context, metadata, maxSessions, journal, tasks, onEvent, telemetry.',
   ],
   [
     { transport: { http: {} }, logger: 5 },

@@ -40,7 +40,7 @@ export async function connected(
     start: (_: Agent, call: Parameters<Run>[0], heard: (event: SessionEvent, session: object) => void) =>
       Promise.resolve(run(call, (one) => heard(one, session), decided.promise)),
   } as unknown as ServerSessions;
-  const calls = new AgentCalls(agent, sessions);
+  const calls = new AgentCalls(new Map([[agent.name, agent]]), sessions, null);
   const server = agentServer(calls, () => ({ ended: vanished, cancelled: () => {} }));
   const { onclose } = server;
   const closed = new Promise<void>((resolve) => {

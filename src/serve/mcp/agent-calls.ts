@@ -7,13 +7,14 @@ import {
   ProtocolError,
   ProtocolErrorCode,
 } from '@modelcontextprotocol/server';
-import type { FilePart } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
 import { systemClock } from '../../host/clock.ts';
 import type { SessionEvent } from '../../observe/events.ts';
-import { isRecord } from '../../platform/plain-json.ts';
-import type { ApprovalInput, Session, SessionResult } from '../../session/session.ts';
+import type { ApprovalInput, Session } from '../../session/session.ts';
 import { type ServerSessions, TooManySessions } from '../sessions.ts';
+import type { AgentTasks } from './agent-tasks.ts';
+import { approvalForm, decisionIn } from './approval-form.ts';
+import { resultOf } from './call-result.ts';
 
 export type ApprovalAsked = Extract<SessionEvent, { type: 'tool.approvalRequested' }>;
 
@@ -22,23 +23,6 @@ type Question = { asked: ApprovalAsked; withdrawn: AbortController };
 
 /** Ms that a call waits for a client that has its questions. Then its session is aborted. */
 const longestAwayMs = 600_000;
-
-/** How the client's user is asked. */
-export const approvalForm = ({ name, input }: ApprovalAsked) => ({
-  message: `The agent wants to run ${name} with ${JSON.stringify(input)}.`,
-  requestedSchema: {
-    type: 'object' as const,
-    properties: { approve: { type: 'boolean' as const, title: 'Approve', description: 'Run this call?' } },
-    required: ['approve'],
-  },
-});
-
-/** Returns the decision that the answer of a client's user makes; any answer that does not approve denies. */
-export function decisionIn(answer: unknown): Pick<ApprovalInput, 'approved' | 'reason'> {
-  const { action, content }: { action?: unknown; content?: unknown } = Object(answer);
-  if (action === 'accept' && isRecord(content) && content.approve === true) return { approved: true };
-  return { approved: false, reason: action === 'cancel' ? 'Dismissed by the user.' : 'Declined by the user.' };
-}
 
 export type CallOptions = {
   prompt: string;
@@ -138,19 +122,23 @@ class AgentCall {
 
 /** The calls of a server that have not ended, by the handles that their clients have. */
 export class AgentCalls {
-  readonly agent: Agent;
+  /** By name. */
+  readonly agents: ReadonlyMap<string, Agent>;
+  /** The calls that are tasks; null if none are. */
+  readonly tasks: AgentTasks | null;
   private readonly sessions: ServerSessions;
   private readonly open = new Map<string, AgentCall>();
 
-  constructor(agent: Agent, sessions: ServerSessions) {
-    this.agent = agent;
+  constructor(agents: ReadonlyMap<string, Agent>, sessions: ServerSessions, tasks: AgentTasks | null) {
+    this.agents = agents;
     this.sessions = sessions;
+    this.tasks = tasks;
   }
 
   /** Begins a call. Throws the protocol's error if too many sessions run. */
-  begin(options: CallOptions): AgentCall {
+  begin(agent: Agent, options: CallOptions): AgentCall {
     try {
-      const call = new AgentCall(this.agent, this.sessions, options);
+      const call = new AgentCall(agent, this.sessions, options);
       this.open.set(call.handle, call);
       const end = () => {
         call.end();
@@ -159,8 +147,18 @@ export class AgentCalls {
       call.result.then(end, end);
       return call;
     } catch (error) {
-      if (!(error instanceof TooManySessions)) throw error;
-      throw new ProtocolError(ProtocolErrorCode.InternalError, error.message);
+      throw refusedFor(error);
+    }
+  }
+
+  /** Begins a call as a task, and resolves with its handle. Rejects with the protocol's error if too many sessions run. */
+  async beginTask(agent: Agent, prompt: string): Promise<CallToolResult> {
+    if (this.tasks === null) throw new Error('no calls are tasks');
+    try {
+      // The extension adds this kind of result.
+      return (await this.tasks.create(agent, prompt)) as unknown as CallToolResult;
+    } catch (error) {
+      throw refusedFor(error);
     }
   }
 
@@ -176,25 +174,6 @@ export class AgentCalls {
   }
 }
 
-function resultOf({ success, report, slugs }: SessionResult): CallToolResult {
-  const { content } = report;
-  if (report.format === 'files' && success) return { content: (content as FilePart[]).map(fileOf) };
-  const text = typeof content === 'string' ? content : JSON.stringify(content);
-  return {
-    content: [{ type: 'text', text }],
-    ...(isRecord(content) && { structuredContent: { ...content } }),
-    ...(!success && { isError: true, _meta: { slugs } }),
-  };
-}
-
-/** A file of a report, as MCP holds it. */
-function fileOf({ mediaType, data, filename }: FilePart, index: number): CallToolResult['content'][number] {
-  const name = (filename ?? `file ${index + 1}`).toWellFormed();
-  const mimeType = mediaType.toLowerCase();
-  if (data.type === 'url') return { type: 'resource_link', uri: data.url, name, mimeType };
-  const uri = `report:///${index + 1}/${encodeURIComponent(name)}`;
-  if (data.type === 'text') return { type: 'resource', resource: { uri, mimeType, text: data.text } };
-  const [kind] = mimeType.split('/');
-  if (kind === 'image' || kind === 'audio') return { type: kind, data: data.data, mimeType };
-  return { type: 'resource', resource: { uri, mimeType, blob: data.data } };
+function refusedFor(error: unknown): unknown {
+  return error instanceof TooManySessions ? new ProtocolError(ProtocolErrorCode.InternalError, error.message) : error;
 }

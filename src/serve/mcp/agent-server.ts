@@ -7,13 +7,17 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import type { Agent } from '../../agent/definition.ts';
 import { check } from '../../input/check.ts';
 import { messageOf } from '../../input/errors.ts';
 import { nonBlank } from '../../input/shapes.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import { isRecord } from '../../platform/plain-json.ts';
 import { packageVersion } from '../../platform/version.ts';
-import { type AgentCalls, approvalForm, type CallOptions, decisionIn } from './agent-calls.ts';
+import type { AgentCalls, CallOptions } from './agent-calls.ts';
+import { tasksExtension } from './agent-tasks.ts';
+import { approvalForm, decisionIn } from './approval-form.ts';
+import { declaresTasks, serveTasks } from './task-methods.ts';
 
 const input = z.strictObject({ prompt: nonBlank });
 const inputSchema = {
@@ -36,22 +40,27 @@ const longestWaitMs = 2_147_483_647;
 export type StartedCall = { ended: AbortSignal; cancelled: (requestId: RequestId) => void };
 
 /**
- * Creates the server for one client, or for one request of revision 2026-07-28, with the agent as its only tool.
+ * Creates the server for one client, or for one request of revision 2026-07-28, with each agent as a tool.
  * `startOfCall` is called for each call.
  */
 export function agentServer(calls: AgentCalls, startOfCall: () => StartedCall): Server {
-  const { name, definition } = calls.agent;
+  const { agents, tasks } = calls;
+  const [only, ...others] = agents.keys();
+  const name = others.length === 0 && only !== undefined ? only : 'pawl';
+  const extensions = tasks === null ? {} : { extensions: { [tasksExtension]: {} } };
   const server = new Server(
     { name, version: packageVersion },
-    { capabilities: { tools: {} }, cacheHints: { 'tools/list': listHint } },
+    { capabilities: { tools: {}, ...extensions }, cacheHints: { 'tools/list': listHint } },
   );
   const gone = new AbortController();
   server.onclose = () => gone.abort(new Error('the client disconnected'));
-  const description = definition.description ?? `Gives a task to the agent ${name} and returns its report.`;
-  server.setRequestHandler('tools/list', () => ({ tools: [{ name, description, inputSchema }] }));
+  server.setRequestHandler('tools/list', () => ({ tools: [...agents.values()].map(toolOf) }));
+  if (tasks !== null) serveTasks(server, tasks);
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
-    if (params.name !== name) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `unknown tool ${params.name}`);
+    const agent = agents.get(params.name);
+    if (agent === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `unknown tool ${params.name}`);
     const prompt = promptIn(params.arguments);
+    if (tasks?.names.has(agent.name) === true && declaresTasks(mcpReq.envelope)) return calls.beginTask(agent, prompt);
     const { ended, cancelled } = startOfCall();
     // A cancelled call gets no answer, so the transport would leave its response open.
     mcpReq.signal.addEventListener('abort', () => cancelled(mcpReq.id), { once: true });
@@ -61,7 +70,7 @@ export function agentServer(calls: AgentCalls, startOfCall: () => StartedCall): 
     const heard = progressTo(mcpReq);
     const call =
       handle === undefined
-        ? calls.begin({
+        ? calls.begin(agent, {
             prompt,
             // Such a call may outlive its first request.
             signal: isModern ? ended : AbortSignal.any([mcpReq.signal, gone.signal, ended]),
@@ -76,6 +85,11 @@ export function agentServer(calls: AgentCalls, startOfCall: () => StartedCall): 
 }
 
 type Request = ServerContext['mcpReq'];
+
+function toolOf({ name, definition }: Agent) {
+  const description = definition.description ?? `Gives a task to the agent ${name} and returns its report.`;
+  return { name, description, inputSchema };
+}
 
 /** Whether the client can ask a person. */
 function mayAsk(server: Server, { envelope }: Request): boolean {

@@ -94,7 +94,7 @@ export async function serveHttp(
   const handle = (request: Request, source: RequestSource) =>
     answer(request, source).catch((error) => {
       if (error instanceof UnusableBody) return refusal(error.status, error.message);
-      const { status, message } = error instanceof Refusal ? error : answerFor(error, logger, [calls.agent]);
+      const { status, message } = error instanceof Refusal ? error : answerFor(error, logger, calls.agents.values());
       return refusal(status, message);
     });
   const served = await serveRequests(handle, {
@@ -105,6 +105,7 @@ export async function serveHttp(
   });
   const close = async () => {
     closing.abort(new Error('the server closes'));
+    await calls.tasks?.leave();
     await served.close(
       async () => {
         await sessions.ended();

@@ -1,0 +1,229 @@
+import { randomBytes } from 'node:crypto';
+import {
+  type CallToolResult,
+  type InputRequests,
+  inputRequired,
+  ProtocolError,
+  ProtocolErrorCode,
+} from '@modelcontextprotocol/server';
+import type { Agent } from '../../agent/definition.ts';
+import { secretsOf } from '../../agent/secrets.ts';
+import { PawlError } from '../../input/errors.ts';
+import type { Journal, JournaledSession } from '../../journal/journal.ts';
+import type { SessionEvent } from '../../observe/events.ts';
+import { isRecord } from '../../platform/plain-json.ts';
+import { oneAtATimePerKey } from '../../platform/promises.ts';
+import { abortSession, answerSession, approveSession } from '../../session/recovery/messages.ts';
+import { readSession } from '../../session/replay/replay-session.ts';
+import type { Session } from '../../session/session.ts';
+import type { ServerSessions } from '../sessions.ts';
+import { approvalForm, decisionIn } from './approval-form.ts';
+import { resultOf } from './call-result.ts';
+
+/** The extension of MCP by which a call is answered with a handle. */
+export const tasksExtension = 'io.modelcontextprotocol/tasks';
+
+/** How often a client should ask, in ms. */
+const pollIntervalMs = 1_000;
+const idPrefix = 'task_';
+
+type Task = {
+  taskId: string;
+  status: 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
+  createdAt: string;
+  lastUpdatedAt: string;
+  ttlMs: null;
+  pollIntervalMs: number;
+};
+type DetailedTask = Task & {
+  result?: CallToolResult;
+  error?: { code: number; message: string };
+  inputRequests?: InputRequests;
+};
+
+/** A call that waits, as the session told it. */
+type Asked = Extract<SessionEvent, { type: 'tool.approvalRequested' | 'tool.handedOut' }>;
+
+/**
+ * Calls of agents as tasks: each is a session in the journal, whose id is the handle. Nobody who has not been told it can
+ * name it. Whichever process is asked for one that no process runs goes on with it.
+ */
+export class AgentTasks {
+  readonly journal: Journal;
+  /** The names of the agents whose calls are tasks. */
+  readonly names: ReadonlySet<string>;
+  private readonly agents: ReadonlyMap<string, Agent>;
+  private readonly sessions: ServerSessions;
+  /** Those that this process runs. */
+  private readonly running = new Map<string, Session>();
+  private readonly inTurn = oneAtATimePerKey();
+
+  constructor(
+    agents: ReadonlyMap<string, Agent>,
+    sessions: ServerSessions,
+    { journal, names }: { journal: Journal; names: ReadonlySet<string> },
+  ) {
+    this.agents = agents;
+    this.sessions = sessions;
+    this.journal = journal;
+    this.names = names;
+  }
+
+  /** Starts a task, and resolves once it is written down. Throws `TooManySessions`. */
+  async create(agent: Agent, prompt: string): Promise<Task & { resultType: 'task' }> {
+    const taskId = `${idPrefix}${randomBytes(24).toString('base64url')}`;
+    const begun = Promise.withResolvers<void>();
+    const { journal } = this;
+    const result = this.sessions.start(agent, { prompt, journal, sessionId: taskId }, (_, session) => {
+      if (!this.running.has(taskId)) this.keep(taskId, session);
+      begun.resolve();
+    });
+    await Promise.race([begun.promise, result]);
+    return { resultType: 'task', ...taskOf(await this.row(taskId), 'working') };
+  }
+
+  async get(taskId: string): Promise<DetailedTask> {
+    const row = await this.row(taskId);
+    switch (row.status) {
+      case 'succeeded':
+      case 'failed':
+        return this.ended(row);
+      case 'aborted':
+        return taskOf(row, 'cancelled');
+      default: {
+        const problem = await this.goOn(row);
+        if (problem !== null) return { ...taskOf(row, 'failed'), error: problem };
+        if (row.waitingCalls.length === 0) return taskOf(row, 'working');
+        return { ...taskOf(row, 'input_required'), inputRequests: await this.questions(row) };
+      }
+    }
+  }
+
+  /** Takes in the answers to what waits; those that answer nothing are passed over. */
+  async update(taskId: string, responses: Readonly<Record<string, unknown>>): Promise<object> {
+    const row = await this.row(taskId);
+    const { journal } = this;
+    for (const { sessionId, callId, awaits } of row.waitingCalls) {
+      const response = responses[`${sessionId} ${callId}`];
+      if (response === undefined) continue;
+      if (awaits === 'approval') await approveSession(journal, taskId, callId, { ...decisionIn(response), sessionId });
+      else {
+        const { action, content }: { action?: unknown; content?: unknown } = Object(response);
+        const isGiven = action === 'accept' && isRecord(content);
+        const output = isGiven ? (content.output ?? content) : 'The user gave no answer.';
+        await answerSession(journal, taskId, callId, output, { isError: !isGiven, sessionId });
+      }
+    }
+    await this.goOn(row);
+    return {};
+  }
+
+  /** Aborts a task; one that has ended stays as it is. */
+  async cancel(taskId: string): Promise<object> {
+    const row = await this.row(taskId);
+    if (!isUnended(row)) return {};
+    const session = this.running.get(taskId);
+    if (session !== undefined) {
+      session.abort('cancelled by the client');
+      await session.result;
+      return {};
+    }
+    await abortSession(this.journal, taskId, 'cancelled by the client');
+    await this.goOn(row);
+    return {};
+  }
+
+  /** Gives the tasks of this process to whichever is asked for them next. */
+  async leave(): Promise<void> {
+    await Promise.all([...this.running.values()].map((session) => session.suspend()));
+  }
+
+  private async row(taskId: string): Promise<JournaledSession> {
+    const [row] = taskId.startsWith(idPrefix) ? await this.journal.list({ sessionId: taskId }) : [];
+    if (row === undefined || !this.names.has(row.agent))
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such task.');
+    return row;
+  }
+
+  /** Goes on with a task that no process runs; returns why it cannot. */
+  private async goOn(row: JournaledSession): Promise<{ code: number; message: string } | null> {
+    return this.inTurn(row.sessionId, async () => {
+      // Another poll goes on with it once there is room.
+      if (this.running.has(row.sessionId) || this.sessions.isFull) return null;
+      try {
+        this.keep(row.sessionId, await this.resumed(row));
+        return null;
+      } catch (error) {
+        if (!(error instanceof PawlError)) throw error;
+        if (error.code === 'session_taken' || error.code === 'journal_failed') return null;
+        return { code: ProtocolErrorCode.InternalError, message: `${error.code}: the task cannot go on.` };
+      }
+    });
+  }
+
+  private resumed({ sessionId, agent: name }: JournaledSession): Promise<Session> {
+    return this.sessions.resume(this.agent(name), { journal: this.journal, sessionId });
+  }
+
+  private agent(name: string): Agent {
+    const agent = this.agents.get(name);
+    if (agent === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such task.');
+    return agent;
+  }
+
+  private keep(taskId: string, session: Session): void {
+    this.running.set(taskId, session);
+    void session.result.then(() => this.running.delete(taskId));
+  }
+
+  private async ended(row: JournaledSession): Promise<DetailedTask> {
+    try {
+      const { result } = await this.resumed(row);
+      return { ...taskOf(row, 'completed'), result: resultOf(await result) };
+    } catch (error) {
+      if (!(error instanceof PawlError)) throw error;
+      const message = `${error.code}: the result cannot be read.`;
+      return { ...taskOf(row, 'failed'), error: { code: ProtocolErrorCode.InternalError, message } };
+    }
+  }
+
+  /** What waits, as forms for the client's user. */
+  private async questions({ sessionId, agent, waitingCalls }: JournaledSession): Promise<InputRequests> {
+    const secrets = secretsOf(this.agent(agent).definition);
+    const { events } = await readSession(this.journal, sessionId, { secrets });
+    const asked = new Map<string, Asked>();
+    for (const event of events)
+      if (event.type === 'tool.approvalRequested' || event.type === 'tool.handedOut')
+        asked.set(`${event.sessionId} ${event.callId}`, event);
+    const requests: InputRequests = {};
+    for (const call of waitingCalls) {
+      const id = `${call.sessionId} ${call.callId}`;
+      const event = asked.get(id);
+      if (event === undefined) continue;
+      const form = call.awaits === 'approval' ? approvalForm(event) : answerForm(event);
+      requests[id] = inputRequired.elicit({ mode: 'form', ...form });
+    }
+    return requests;
+  }
+}
+
+function taskOf({ sessionId, createdAt, updatedAt }: JournaledSession, status: Task['status']): Task {
+  const times = { createdAt: new Date(createdAt).toISOString(), lastUpdatedAt: new Date(updatedAt).toISOString() };
+  return { taskId: sessionId, status, ...times, ttlMs: null, pollIntervalMs };
+}
+
+function isUnended({ status }: JournaledSession): boolean {
+  return status === 'running' || status === 'suspended';
+}
+
+/** How the client's user answers a call that no tool of the agent executes. */
+function answerForm({ name, input }: Asked) {
+  return {
+    message: `The agent waits for the output of ${name} with ${JSON.stringify(input)}.`,
+    requestedSchema: {
+      type: 'object' as const,
+      properties: { output: { type: 'string' as const, title: 'Output' } },
+      required: ['output'],
+    },
+  };
+}
