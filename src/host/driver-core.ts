@@ -1,6 +1,6 @@
 import type { Delivery, Effect, EffectKind, EffectKinds, Json } from '../../machines/index.ts';
 import type { DriverOwner, Perform } from './driver.ts';
-import { RunningEffect } from './effect-context.ts';
+import { LeftForLater, RunningEffect } from './effect-context.ts';
 import type { Host, KeyedDelivery } from './host.ts';
 
 export type Outcome = EffectKinds[EffectKind]['outcome'];
@@ -65,9 +65,9 @@ export class DriverCore<Command> {
     return { key, at: owner.now(), defect: owner.describeDefect(error) };
   }
 
-  /** Cancels every running effect. */
+  /** Cancels every running effect: the session goes on elsewhere. */
   cancelAll(): void {
-    for (const running of this.running.values()) running.cancel();
+    for (const running of this.running.values()) running.cancel(new LeftForLater());
   }
 
   /** Forgets an effect that was delivered, cancelled or answered from outside: it never begins, or its signal aborts. */

@@ -7,6 +7,7 @@ export class RunningEffect implements EffectContext {
   readonly since: number;
   cancelled = false;
   private controller: AbortController | null = null;
+  private reason: unknown;
 
   constructor(effect: Effect, since: number) {
     this.effect = effect;
@@ -19,12 +20,22 @@ export class RunningEffect implements EffectContext {
 
   get signal(): AbortSignal {
     this.controller ??= new AbortController();
-    if (this.cancelled) this.controller.abort();
+    if (this.cancelled) this.controller.abort(this.reason);
     return this.controller.signal;
   }
 
-  cancel(): void {
+  cancel(reason?: unknown): void {
     this.cancelled = true;
-    this.controller?.abort();
+    this.reason = reason;
+    this.controller?.abort(reason);
+  }
+}
+
+/** Why an effect is cut off whose session goes on elsewhere: what it waits for is not to be ended. */
+export class LeftForLater extends Error {
+  override readonly name = 'LeftForLater';
+
+  constructor() {
+    super('the session goes on in another process');
   }
 }

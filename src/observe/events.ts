@@ -20,6 +20,8 @@ export type Sighting =
   | { type: 'tool.progressed'; callId: string; name: string; output: ToolOutput }
   /** A call of a client-side tool waits for its answer (`Session.answer`). */
   | { type: 'tool.handedOut'; callId: string; name: string; input: JsonObject }
+  /** An MCP server answered a call with a task: its result is waited for under this id, also after a crash (D-4). */
+  | { type: 'tool.followed'; callId: string; name: string; taskId: string }
   /** Malformed input messages were repaired (C-6). */
   | { type: 'conversation.repaired'; repairs: Repairs }
   /** A sub-agent's session started or ended (B-7). Its own events carry its path. */

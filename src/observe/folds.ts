@@ -2,6 +2,7 @@ import type { Message } from '../../machines/index.ts';
 import { Conversation } from './conversation.ts';
 import { SessionCounters } from './counters.ts';
 import type { EventListener, Fold, ToolTraits } from './events.ts';
+import { FollowedCalls } from './followed-calls.ts';
 import { KeptResults } from './kept-results.ts';
 import { Listener } from './listener.ts';
 import type { Logger } from './log/logger.ts';
@@ -47,6 +48,7 @@ export function makeFolds(options: FoldOptions) {
     pastCalls: new PastCalls(conversation),
     approvals: new WaitingApprovals(),
     clientCalls: new ClientCalls(options.tools),
+    followedCalls: new FollowedCalls(),
     keptResults: new KeptResults(resultBytes, conversation, options.secrets),
     slices: new Slices(slices, onFailure),
     stream: new EventStream(),

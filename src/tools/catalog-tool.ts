@@ -25,6 +25,12 @@ export type ToolRun = ToolContext & {
   /** Shows a preliminary output, cut at `mostBytes`. Default: the most bytes of a result. */
   progress(output: ToolOutput, mostBytes?: number): void;
   account(spent: Spent): void;
+  /** The task with which a server answered this call before a crash; null if none did. */
+  readonly taskId: string | null;
+  /** Notes that task. Resolves when it is durable. */
+  follow(taskId: string): Promise<void>;
+  /** The server still works on the call. */
+  noteAlive(): void;
   /** Epoch ms on the session's clock. */
   now(): number;
   /** A 1-based page of a large result in this session. */

@@ -12,6 +12,7 @@ import { within } from '../host/deadline.ts';
 import type { EffectContext } from '../host/driver.ts';
 import { eventLoop } from '../host/event-loop.ts';
 import type { Conversation } from '../observe/conversation.ts';
+import type { FollowedCalls } from '../observe/followed-calls.ts';
 import type { KeptResults } from '../observe/kept-results.ts';
 import { ownCopy } from '../platform/own-copy.ts';
 import { estimateOutputTokens } from '../vocabulary/tokens.ts';
@@ -36,6 +37,8 @@ export type Lease = {
   readonly isHeld: boolean;
   /** Renews a lease that may have run out. If another process has the session, everything is aborted. Never rejects. */
   renew(): Promise<void>;
+  /** Resolves when all that was noted is durable. */
+  write(): Promise<void>;
 };
 
 export type ToolEffectOptions = ClientToolOptions & {
@@ -53,6 +56,8 @@ export type ToolEffectOptions = ClientToolOptions & {
   /** The folds: the conversation so far, and the results that the model has read in part. */
   conversation: Pick<Conversation, 'messages' | 'inputOf'>;
   keptResults: Pick<KeptResults, 'page'>;
+  /** The tasks of calls. */
+  followedCalls: Pick<FollowedCalls, 'taskOf'>;
 };
 
 /**
@@ -95,6 +100,14 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
       progressedAt = clock.now();
       const { output } = capOutput(said, { ...limits, resultBytes, keptId: null });
       options.sight({ type: 'tool.progressed', callId, name, output });
+    },
+    taskId: options.followedCalls.taskOf(callId),
+    follow: async (taskId) => {
+      options.sight({ type: 'tool.followed', callId, name, taskId });
+      await lease?.write();
+    },
+    noteAlive: () => {
+      progressedAt = clock.now();
     },
     account: (more) => {
       spent = spentTogether(spent, more);

@@ -12,11 +12,13 @@ const tools: Record<string, { afterCrash?: string; isClientSide?: boolean }> = {
   outside: { isClientSide: true },
 };
 const catalog = { get: (name: string) => tools[name] } as unknown as Catalog;
-const call = (name: string) => ({ kind: 'tool', key: 'k', request: { name, callId: 'c' } }) as unknown as Effect;
+const call = (name: string, callId = 'c') =>
+  ({ kind: 'tool', key: 'k', request: { name, callId } }) as unknown as Effect;
+const followed = { taskOf: (callId: string) => (callId === 'followed' ? 'task' : null) };
 const other = (kind: Effect['kind']) => ({ kind, key: 'k', request: {} }) as unknown as Effect;
 
 describe('D-4: what becomes of an effect when its process dies', () => {
-  const { interrupted } = effectPolicy(catalog, () => false);
+  const { interrupted } = effectPolicy(catalog, followed, () => false);
 
   it('a request in flight is a fault; its price is not known', () => {
     expect(interrupted(other('model'))).toEqual({
@@ -47,6 +49,8 @@ describe('D-4: what becomes of an effect when its process dies', () => {
         tokens: estimateOutputTokens(output),
       });
     for (const name of ['repeated', 'continued']) expect(interrupted(call(name))).toBeNull();
+    // Its server has it still.
+    expect(interrupted(call('plain', 'followed'))).toBeNull();
   });
 
   it('all else is performed again', () => {
@@ -56,11 +60,12 @@ describe('D-4: what becomes of an effect when its process dies', () => {
 
 describe('D-4: what a suspension waits for', () => {
   it('tools and requests, but not people, timers or sub-agents', () => {
-    const { isAwaited } = effectPolicy(catalog, () => false);
+    const { isAwaited } = effectPolicy(catalog, followed, () => false);
     for (const name of ['plain', 'answered', 'repeated', 'unknown']) expect(isAwaited(call(name))).toBe(true);
     for (const name of ['continued', 'outside']) expect(isAwaited(call(name))).toBe(false);
+    expect(isAwaited(call('plain', 'followed'))).toBe(false);
     for (const kind of ['model', 'prepare', 'close'] as const) expect(isAwaited(other(kind))).toBe(true);
     for (const kind of ['wait', 'approval'] as const) expect(isAwaited(other(kind))).toBe(false);
-    expect(effectPolicy(catalog, () => true).isAwaited(other('close'))).toBe(false);
+    expect(effectPolicy(catalog, followed, () => true).isAwaited(other('close'))).toBe(false);
   });
 });

@@ -94,7 +94,7 @@ export const breakagesOfSrc: Breakage[] = [
   },
   {
     name: 'D-2: an MCP server is not told of an abort',
-    file: 'src/tools/mcp/connection.ts',
+    file: 'src/tools/mcp/calls/call.ts',
     from: '{ ...noTimeout, signal, onprogress, toolDefinition });',
     to: '{ ...noTimeout, onprogress, toolDefinition });',
   },

@@ -31,5 +31,6 @@ export const never = new AbortController().signal;
 export function runOf(signal: AbortSignal = never) {
   const progress: unknown[] = [];
   const told = (output: unknown, most: number) => progress.push([output, most]);
-  return { progress, run: Object({ signal, progress: told }) };
+  const none = { taskId: null, follow: async () => {}, noteAlive: () => {} };
+  return { progress, run: Object({ signal, progress: told, ...none }) };
 }

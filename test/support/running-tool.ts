@@ -44,6 +44,7 @@ export function running(execute: Execute, tool: Partial<CatalogTool> = {}, optio
       onError: (name: string, callId: string, error: unknown) => void errors.push([name, callId, error]),
       conversation: { messages: ['m'], inputOf: (index: number) => ({ index }) },
       keptResults: { page: (id: string, page: number) => ({ text: `${id} ${page}`, of: 9 }) },
+      followedCalls: { taskOf: () => null },
     } as never,
     call,
     { key: 'k', signal: controller.signal } as never,

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { defineAgent } from '../../src/index.ts';
 import { compileForeign } from '../../src/schema/foreign-schema.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
-import { McpResult } from '../../src/tools/mcp/result.ts';
+import { McpResult } from '../../src/tools/mcp/calls/result.ts';
 import { callsIn, counters, report, run } from '../support/session.ts';
 
 /** Runs one call of each tool, and returns the calls and what the model then read. */

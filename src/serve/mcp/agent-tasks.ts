@@ -93,8 +93,10 @@ export class AgentTasks {
       default: {
         const problem = await this.goOn(row);
         if (problem !== null) return { ...taskOf(row, 'failed'), error: problem };
-        if (row.waitingCalls.length === 0) return taskOf(row, 'working');
-        return { ...taskOf(row, 'input_required'), inputRequests: await this.questions(row) };
+        const inputRequests = row.waitingCalls.length === 0 ? {} : await this.questions(row);
+        // What a call asks may be written down a moment after that it waits.
+        if (Object.keys(inputRequests).length === 0) return taskOf(row, 'working');
+        return { ...taskOf(row, 'input_required'), inputRequests };
       }
     }
   }

@@ -9,8 +9,7 @@ import { z } from 'zod';
 import { isRecord } from '../../platform/plain-json.ts';
 import { type AgentTasks, tasksExtension } from './agent-tasks.ts';
 
-/** The codes of revision 2026-07-28 that have no name in every version of the package. */
-const headerMismatch = -32_020;
+/** Revision 2026-07-28's code for it. */
 const missingCapability = -32_021;
 
 /** Whether a request of revision 2026-07-28 declares the extension. */
@@ -26,7 +25,7 @@ const byId = z.looseObject({ taskId: z.string() });
 export function serveTasks(server: Server, tasks: AgentTasks): void {
   const serve = (method: string, work: (taskId: string, request: ServerContext['mcpReq']) => Promise<object>) =>
     server.setRequestHandler(method, { params: byId }, async ({ taskId }, context) => {
-      permit(method, taskId, context);
+      permit(method, context);
       return { ...(await work(taskId, context.mcpReq)) };
     });
   serve('tasks/get', (taskId) => tasks.get(taskId));
@@ -34,7 +33,7 @@ export function serveTasks(server: Server, tasks: AgentTasks): void {
   serve('tasks/cancel', (taskId) => tasks.cancel(taskId));
 }
 
-function permit(method: string, taskId: string, { mcpReq, http }: ServerContext): void {
+function permit(method: string, { mcpReq }: ServerContext): void {
   // Earlier revisions know other methods by these names.
   if (mcpReq.envelope === undefined)
     throw new ProtocolError(ProtocolErrorCode.MethodNotFound, `Unknown method ${method}`);
@@ -42,7 +41,4 @@ function permit(method: string, taskId: string, { mcpReq, http }: ServerContext)
     const requiredCapabilities = { extensions: { [tasksExtension]: {} } };
     throw new ProtocolError(missingCapability, `The client must declare ${tasksExtension}.`, { requiredCapabilities });
   }
-  const named = http?.req?.headers.get('mcp-name');
-  if (named != null && named.trim() !== taskId)
-    throw new ProtocolError(headerMismatch, 'The header Mcp-Name names another task than the body.');
 }

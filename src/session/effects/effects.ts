@@ -82,6 +82,7 @@ export class SessionEffects {
       maxToolMs: limits.maxToolMs,
       slots: new Slots(limits.maxConcurrentTools),
       lease: written?.tree ?? null,
+      followedCalls: observer.folds.followedCalls,
       sight,
       secrets,
       conversation,

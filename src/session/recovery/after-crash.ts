@@ -7,19 +7,23 @@ import {
   type ToolOutcome,
 } from '../../../machines/index.ts';
 import type { EffectPolicy } from '../../host/journaled.ts';
+import type { FollowedCalls } from '../../observe/followed-calls.ts';
 import type { Catalog } from '../../tools/catalog.ts';
+
+type Followed = Pick<FollowedCalls, 'taskOf'>;
 
 /**
  * How a session's effects go on after its process died or suspended it (D-4). `hasSubAgents`: whether some still
  * run, which the end of the session waits for and a suspension does not.
  */
-export function effectPolicy(catalog: Catalog, hasSubAgents: () => boolean): EffectPolicy {
+export function effectPolicy(catalog: Catalog, followed: Followed, hasSubAgents: () => boolean): EffectPolicy {
   return {
-    interrupted: (effect) => interruptedOutcome(catalog, effect),
+    interrupted: (effect) => interruptedOutcome(catalog, followed, effect),
     isAwaited: (effect) => {
       if (effect.kind === 'tool') {
-        const tool = catalog.get(effect.request.name);
-        return tool?.afterCrash !== 'continue' && tool?.isClientSide !== true;
+        const { name, callId } = effect.request;
+        const tool = catalog.get(name);
+        return tool?.afterCrash !== 'continue' && tool?.isClientSide !== true && followed.taskOf(callId) === null;
       }
       if (effect.kind === 'close') return !hasSubAgents();
       return effect.kind !== 'wait' && effect.kind !== 'approval';
@@ -28,10 +32,16 @@ export function effectPolicy(catalog: Catalog, hasSubAgents: () => boolean): Eff
 }
 
 /** The outcome of an effect that had begun; null if it is performed again. */
-export function interruptedOutcome(catalog: Catalog, effect: Effect): ModelOutcome | ToolOutcome | null {
+export function interruptedOutcome(
+  catalog: Catalog,
+  followed: Followed,
+  effect: Effect,
+): ModelOutcome | ToolOutcome | null {
   if (effect.kind === 'model') return interruptedRequest;
   // What only reads, opens, closes or waits is performed again.
   if (effect.kind !== 'tool' || isRepeated(catalog, effect.request.name)) return null;
+  // Its server has it still.
+  if (followed.taskOf(effect.request.callId) !== null) return null;
   return interruptedCall;
 }
 

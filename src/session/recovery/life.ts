@@ -67,7 +67,7 @@ export class SessionLife {
 
   /** The outcome of an effect that had begun; null if it is performed again. */
   interruptionOf(effect: Effect): ModelOutcome | ToolOutcome | null {
-    return interruptedOutcome(this.parts.effects.catalog, effect);
+    return interruptedOutcome(this.parts.effects.catalog, this.parts.observer.folds.followedCalls, effect);
   }
 
   /** The input of a call in the current reply, by its index. */

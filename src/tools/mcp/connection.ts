@@ -1,24 +1,20 @@
-import {
-  type Client,
-  type Progress,
-  type ProtocolError,
-  SdkError,
-  SdkErrorCode,
-  SdkHttpError,
-} from '@modelcontextprotocol/client';
+import { type CallToolResult, type Client, SdkHttpError } from '@modelcontextprotocol/client';
 import { type Clock, sleep } from '../../host/clock.ts';
 import { inTime } from '../../host/deadline.ts';
 import { messageOf, messageWithCause } from '../../input/errors.ts';
 import { wholeWordsOf } from '../../platform/text.ts';
 import { ToolError } from '../../vocabulary/tool-error.ts';
 import type { ToolRun } from '../catalog-tool.ts';
+import { sentCall } from './calls/call.ts';
+import { RemoteTasks } from './calls/remote-task.ts';
+import { type McpResult, readMcpResult } from './calls/result.ts';
+import { isAnswer, saidWith } from './calls/sdk-errors.ts';
+import { taskIn } from './calls/task-results.ts';
 import type { McpServerConfig } from './config.ts';
-import { Connector, isAnswer, noTimeout } from './connector.ts';
+import { Connector, noTimeout } from './connector.ts';
 import { KeptList } from './kept-list.ts';
 import type { McpTool } from './list.ts';
 import { inform, type McpListener } from './listener.ts';
-import { posted } from './posted-call.ts';
-import { type McpResult, readMcpResult } from './result.ts';
 import { SentSecrets } from './sent-secrets.ts';
 import { type Connected, endClient } from './transport.ts';
 
@@ -29,8 +25,6 @@ const pingTimeoutMs = 2_000;
 const longestEndMs = 10_000;
 /** Timeout to reconnect and list tools, in ms. */
 const restartTimeoutMs = 30_000;
-/** The most of a server's progress that is shown, in bytes. */
-const mostProgressBytes = 1_000;
 
 /** A connection to one MCP server. If it is lost, the next call reconnects, with backoff. */
 export class McpConnection {
@@ -46,6 +40,7 @@ export class McpConnection {
   /** Clients that were lost and are being ended. */
   private readonly ending = new Set<Promise<void>>();
   private readonly sent: SentSecrets;
+  private readonly tasks: RemoteTasks;
   private failures = 0;
   private closed = false;
   private connectTimeoutMs = restartTimeoutMs;
@@ -56,6 +51,12 @@ export class McpConnection {
     this.clock = clock;
     this.connector = new Connector(config);
     this.sent = new SentSecrets(config);
+    this.tasks = new RemoteTasks({
+      ...{ clock, server: name, handlers: config.handlers },
+      alive: (signal) => this.alive(signal),
+      lose: (connected, message) => this.lose(connected, message),
+      said: (text) => this.sent.removedFrom(text),
+    });
     this.list = new KeptList({
       clock,
       listeners: this.listeners,
@@ -107,6 +108,7 @@ export class McpConnection {
 
   /** Calls a tool. If the server is gone, restarts it at most a few times, within the call's timeout. */
   async call(tool: string, input: Record<string, unknown>, run: ToolRun): Promise<McpResult> {
+    if (run.taskId !== null) return this.read(await this.tasks.follow(run.taskId, run));
     const connected = await this.alive(run.signal);
     try {
       return await this.request(connected, tool, input, run);
@@ -115,13 +117,15 @@ export class McpConnection {
       if (error instanceof SdkHttpError) return await this.refused(connected, error, tool, input, run);
       const { client } = connected;
       // The connection is gone only if its transport is.
-      if (isAnswer(error) && client.transport !== undefined) throw new ToolError(this.saidBy(error));
+      if (isAnswer(error) && client.transport !== undefined)
+        throw new ToolError(this.sent.removedFrom(saidWith(error, this.name)));
       this.lose(connected, messageOf(error));
       throw new ToolError(`Lost the server ${this.name} during the call; it may have run.`);
     }
   }
 
   async close(): Promise<void> {
+    await this.tasks.cancelled();
     this.closed = true;
     const told = [...this.listeners];
     this.listeners.clear();
@@ -145,27 +149,21 @@ export class McpConnection {
     run: ToolRun,
   ): Promise<McpResult> {
     const { client } = connected;
-    const onprogress = ({ progress, total, message }: Progress) => {
-      const value = [`${progress}${total === undefined ? '' : ` of ${total}`}`, message].join(' ').trim();
-      run.progress({ type: 'text', value: this.sent.removedFrom(value) }, mostProgressBytes);
-    };
-    const inputSchema = { type: 'object' as const, ...this.tools.find(({ name }) => name === tool)?.inputSchema };
-    // Some of its fields may be headers, too. Its results are not judged: they are the model's to read.
-    const toolDefinition = { name: tool, inputSchema };
-    const send = (signal: AbortSignal) =>
-      client.callTool({ name: tool, arguments: input }, { ...noTimeout, signal, onprogress, toolDefinition });
-    const returned = await posted(send, run.signal, (why) => {
-      this.suspect(client, new Error(why));
-      return new ToolError(`The server ${this.name} gave no answer to the call, which may have run: ${why}.`);
+    const returned = await sentCall(client, this.tools, tool, input, run, {
+      server: this.name,
+      said: (text) => this.sent.removedFrom(text),
+      suspect: (why) => this.suspect(client, new Error(why)),
     });
-    const result = readMcpResult(this.name, returned, this.sent.all);
-    if (returned.isError === true) throw result.asError();
-    return result;
+    const taskId = taskIn(returned);
+    if (taskId === null) return this.read(returned);
+    await run.follow(taskId);
+    return this.read(await this.tasks.follow(taskId, run));
   }
 
-  private saidBy(error: ProtocolError | SdkError): string {
-    const isInvalid = error instanceof SdkError && error.code === SdkErrorCode.InvalidResult;
-    return isInvalid ? `The server ${this.name} returned an invalid result.` : this.sent.removedFrom(error.message);
+  private read(returned: CallToolResult): McpResult {
+    const result = readMcpResult(this.name, returned, this.sent.all);
+    if (returned?.isError === true) throw result.asError();
+    return result;
   }
 
   /** Handles an HTTP error, which affects this call only. A 404 means that a restarted server lost its sessions. */

@@ -1,6 +1,7 @@
-import { Client, ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+import { Client, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { systemClock } from '../../host/clock.ts';
 import { packageVersion } from '../../platform/version.ts';
+import { tasksExtension, withTasks } from './calls/task-results.ts';
 import type { McpServerConfig } from './config.ts';
 import { StdioTransport } from './stdio.ts';
 import { type Connected, sseTransport, transportOf } from './transport.ts';
@@ -71,6 +72,7 @@ export class Connector {
     const probeMs = way === 'patient' ? timeoutMs : Math.min(longestMs, timeoutMs / 2);
     const client = clientWith(config.handlers, probeMs);
     const transport = way === 'sse' ? sseTransport(config, onSecret) : transportOf(config, onLine, onSecret);
+    withTasks(transport);
     const isProcess = transport instanceof StdioTransport;
     prepare(client);
     // A client that waits for its first answer knows no signal.
@@ -109,23 +111,11 @@ function takesNoRequests(error: unknown): boolean {
 
 /** Returns a client that answers what a server asks with `handlers`. */
 function clientWith({ elicit, sample }: NonNullable<McpServerConfig['handlers']> = {}, probeMs: number): Client {
-  const capabilities = { ...(elicit && { elicitation: {} }), ...(sample && { sampling: {} }) };
+  const extensions = { [tasksExtension]: {} };
+  const capabilities = { extensions, ...(elicit && { elicitation: {} }), ...(sample && { sampling: {} }) };
   const versionNegotiation = { mode: 'auto' as const, probe: { timeoutMs: probeMs } };
   const client = new Client({ name: 'pawl', version: packageVersion }, { capabilities, versionNegotiation });
   if (elicit) client.setRequestHandler('elicitation/create', ({ params }) => elicit(params));
   if (sample) client.setRequestHandler('sampling/createMessage', ({ params }) => sample(params));
   return client;
-}
-
-/** What a client knows of a connection that is gone, or could not be opened. */
-const withoutConnection: readonly SdkErrorCode[] = [
-  SdkErrorCode.NotConnected,
-  SdkErrorCode.ConnectionClosed,
-  SdkErrorCode.SendFailed,
-  SdkErrorCode.RequestTimeout,
-];
-
-/** Whether the server answered: with an error, or with what violates the protocol. */
-export function isAnswer(error: unknown): error is ProtocolError | SdkError {
-  return error instanceof ProtocolError || (error instanceof SdkError && !withoutConnection.includes(error.code));
 }

@@ -5,11 +5,11 @@ import type { Sighting } from '../../observe/events.ts';
 import { compileForeign } from '../../schema/foreign-schema.ts';
 import type { CompiledSchema } from '../../schema/schema.ts';
 import { type CatalogTool, functionTool, later } from '../catalog-tool.ts';
+import { McpResult } from './calls/result.ts';
 import type { McpServerConfig } from './config.ts';
 import { McpConnection } from './connection.ts';
 import type { McpTool } from './list.ts';
 import type { McpServerDefinition } from './pool.ts';
-import { McpResult } from './result.ts';
 
 export type McpServersOptions = {
   /** For the timeouts of servers that are not shared. */

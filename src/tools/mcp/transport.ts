@@ -11,8 +11,8 @@ import type { Clock } from '../../host/clock.ts';
 import { inTime } from '../../host/deadline.ts';
 import { withBoundedLines } from '../../http/bounded-fetch.ts';
 import { patientFetch } from '../../http/patient-fetch.ts';
+import { watching } from './calls/posted-call.ts';
 import type { McpServerConfig } from './config.ts';
-import { watching } from './posted-call.ts';
 import { longestMessage, StdioTransport } from './stdio.ts';
 
 /** A connection over HTTP, where each notification is a request of its own, which a later one may overtake. */

@@ -15,6 +15,9 @@ const run: ToolRun = {
   idempotencyKey: 'k',
   progress() {},
   account() {},
+  taskId: null,
+  follow: async () => {},
+  noteAlive() {},
   now: () => Date.UTC(2_026, 0, 2, 3, 4, 5),
   resultPage: (id, page) => (id === 'r1' && page < 3 ? { text: `page ${page}`, of: 2 } : null),
 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { McpResult } from '../../../src/tools/mcp/result.ts';
+import { McpResult } from '../../../src/tools/mcp/calls/result.ts';
 import { ToolError } from '../../../src/vocabulary/tool-error.ts';
 
 const result = (content: unknown[], structuredContent?: Record<string, unknown>) =>

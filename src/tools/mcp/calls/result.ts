@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import type { FilePart, Json, TextPart, ToolOutput } from '../../../machines/index.ts';
-import { messageOf } from '../../input/errors.ts';
-import { jsonIn } from '../../platform/plain-json.ts';
-import { withoutSecrets } from '../../secrets/redact.ts';
-import { ToolError } from '../../vocabulary/tool-error.ts';
+import type { FilePart, Json, TextPart, ToolOutput } from '../../../../machines/index.ts';
+import { messageOf } from '../../../input/errors.ts';
+import { jsonIn } from '../../../platform/plain-json.ts';
+import { withoutSecrets } from '../../../secrets/redact.ts';
+import { ToolError } from '../../../vocabulary/tool-error.ts';
 
 /** Maximum base64 bytes for all files in one result. */
 const mostFileBytes = 8 * 1_024 * 1_024;

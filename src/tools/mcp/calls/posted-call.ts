@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { eventLoopTurn } from '../../host/clock.ts';
+import { eventLoopTurn } from '../../../host/clock.ts';
 
 /** The call that a request over HTTP carries. */
 const calls = new AsyncLocalStorage<PostedCall>();

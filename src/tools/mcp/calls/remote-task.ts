@@ -1,0 +1,135 @@
+import type { CallToolResult } from '@modelcontextprotocol/client';
+import { z } from 'zod';
+import { type Clock, sleep } from '../../../host/clock.ts';
+import { LeftForLater } from '../../../host/effect-context.ts';
+import { messageOf } from '../../../input/errors.ts';
+import { ToolError } from '../../../vocabulary/tool-error.ts';
+import type { ToolRun } from '../../catalog-tool.ts';
+import type { McpServerConfig } from '../config.ts';
+import type { Connected } from '../transport.ts';
+import { mostProgressBytes } from './call.ts';
+import { isAnswer, saidWith } from './sdk-errors.ts';
+
+const [soonestMs, defaultMs, latestMs] = [50, 1_000, 30_000];
+/** Timeout of a question for a task, in ms. */
+const longestAnswerMs = 60_000;
+/** Timeout to tell a server that a task is not wanted any more, in ms. */
+const cancelTimeoutMs = 3_000;
+
+const detailed = z.looseObject({
+  status: z.enum(['working', 'input_required', 'completed', 'failed', 'cancelled']),
+  statusMessage: z.string().nullish(),
+  pollIntervalMs: z.number().nullish().catch(null),
+  result: z.unknown().optional(),
+  error: z.looseObject({ message: z.string() }).nullish(),
+  inputRequests: z.record(z.string(), z.looseObject({ method: z.string(), params: z.unknown().optional() })).nullish(),
+});
+
+type RemoteTasksOptions = {
+  clock: Clock;
+  server: string;
+  handlers: McpServerConfig['handlers'];
+  /** The connection, which is opened anew if it was lost. */
+  alive: (signal: AbortSignal) => Promise<Connected>;
+  lose: (connected: Connected, message: string) => void;
+  /** What the server said, as it may be told. */
+  said: (text: string) => string;
+};
+
+type Question = { method: string; params?: unknown };
+
+/** The tasks of one server. */
+export class RemoteTasks {
+  private readonly options: RemoteTasksOptions;
+  /** What the server is still told. */
+  private readonly cancelling = new Set<Promise<unknown>>();
+
+  constructor(options: RemoteTasksOptions) {
+    this.options = options;
+  }
+
+  /**
+   * Waits for a task, and answers what it asks by the handlers of the configuration. Ends the task if the call is aborted,
+   * unless its session goes on in another process.
+   */
+  async follow(taskId: string, run: ToolRun): Promise<CallToolResult> {
+    try {
+      return await this.ended(taskId, run);
+    } catch (error) {
+      if (run.signal.aborted && !(run.signal.reason instanceof LeftForLater)) this.cancel(taskId);
+      throw error;
+    }
+  }
+
+  /** Resolves when the server knows which tasks are not wanted any more. */
+  async cancelled(): Promise<void> {
+    await Promise.all(this.cancelling);
+  }
+
+  private async ended(taskId: string, run: ToolRun): Promise<CallToolResult> {
+    const { clock, server, said } = this.options;
+    const answered = new Set<string>();
+    let last = '';
+    for (;;) {
+      const task = await this.ask('tasks/get', { taskId }, detailed, run.signal);
+      run.noteAlive();
+      if (task.status === 'completed') return task.result as CallToolResult;
+      if (task.status === 'failed')
+        throw new ToolError(
+          `The task of the server ${server} failed: ${said(task.error?.message ?? 'no reason given')}.`,
+        );
+      if (task.status === 'cancelled') throw new ToolError(`The server ${server} cancelled the task.`);
+      const message = task.statusMessage ?? '';
+      if (message !== last && message !== '') run.progress({ type: 'text', value: said(message) }, mostProgressBytes);
+      last = message;
+      const open = Object.entries(task.inputRequests ?? {}).filter(([id]) => !answered.has(id));
+      if (open.length > 0) {
+        const inputResponses: Record<string, unknown> = {};
+        for (const [id, question] of open) inputResponses[id] = await this.answerTo(question);
+        await this.ask('tasks/update', { taskId, inputResponses }, z.looseObject({}), run.signal);
+        for (const [id] of open) answered.add(id);
+      }
+      const waitMs = Math.min(Math.max(task.pollIntervalMs ?? defaultMs, soonestMs), latestMs);
+      await sleep(clock, open.length > 0 ? soonestMs : waitMs, run.signal);
+      run.signal.throwIfAborted();
+    }
+  }
+
+  /** Answers by the handlers of the configuration; what nobody answers is declined. */
+  private async answerTo({ method, params }: Question): Promise<unknown> {
+    const { handlers } = this.options;
+    if (method === 'elicitation/create' && handlers?.elicit) return handlers.elicit(params as never);
+    if (method === 'sampling/createMessage' && handlers?.sample) return handlers.sample(params as never);
+    return { action: 'decline' };
+  }
+
+  /** Sends a request that may be sent again, and does so if the connection was lost. */
+  private async ask<Answer>(
+    method: string,
+    params: Record<string, unknown>,
+    schema: z.ZodType<Answer>,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    const { alive, lose, said, server } = this.options;
+    for (;;) {
+      const connected = await alive(signal);
+      try {
+        return (await connected.client.request({ method, params }, schema, {
+          ...{ signal, timeout: longestAnswerMs },
+        })) as Answer;
+      } catch (error) {
+        if (signal.aborted) throw error;
+        if (isAnswer(error) && connected.client.transport !== undefined)
+          throw new ToolError(said(saidWith(error, server)));
+        lose(connected, messageOf(error));
+      }
+    }
+  }
+
+  private cancel(taskId: string): void {
+    const cancelling = this.ask('tasks/cancel', { taskId }, z.looseObject({}), AbortSignal.timeout(cancelTimeoutMs))
+      .catch(() => undefined)
+      .finally(() => this.cancelling.delete(cancelling));
+    this.cancelling.add(cancelling);
+  }
+}
