@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judge } from '../../../machines/attempt/attempt.rules.ts';
+import { judge, outputOf } from '../../../machines/attempt/attempt.rules.ts';
 import type { Reading, Verdict } from '../../../machines/attempt/attempt.types.ts';
 import { brokenReading, readOutcome } from '../../../machines/attempt/reading.rules.ts';
 import { faultKinds } from '../../../machines/contract/faults.ts';
@@ -150,5 +150,56 @@ describe('slugs', () => {
     expect(new Set(faultKinds.map(faultSlug)).size).toBe(faultKinds.length);
     const sentences = Object.values(slugTable).map((row) => row.happened);
     expect(new Set(sentences).size).toBe(sentences.length);
+  });
+});
+
+describe('T-2: what is no mistake of the model, and what is', () => {
+  const reply1 = reading({ calls: [call] });
+
+  it.each<[Slug | null, boolean, Verdict['status']]>([
+    ['tool_denied', false, 'progressed'],
+    ['approval_timeout', false, 'progressed'],
+    ['stopped', false, 'progressed'],
+    ['budget_exhausted', false, 'progressed'],
+    [null, true, 'progressed'],
+    ['tool_exec_failed', true, 'progressed'],
+    ['tool_not_permitted', true, 'failed'],
+    ['policy_denied', false, 'failed'],
+    ['unknown_tool', false, 'failed'],
+  ])('an answer %s (executed: %s): %s', (slug, executed, status) => {
+    expect(judge(reply1, [answer(executed, slug)]).status).toBe(status);
+  });
+
+  it('C-5: a stream that broke off after it began is one, unless its call is malformed', () => {
+    const broken = (kind: Fault['kind'], began: boolean) => judge(reading({ fault: fault(kind), began }), []).slugs;
+    expect(broken('network', true)).toEqual(['stream_interrupted', 'network_error']);
+    expect(broken('network', false)).toEqual(['network_error']);
+    expect(broken('malformed_call', true)).toEqual(['malformed_tool_call']);
+  });
+
+  it('T-4: an open reply is progress if it is complete, whatever its calls', () => {
+    expect(judge(reading({ holds: 'open' }), []).status).toBe('progressed');
+    expect(judge(reading({ holds: 'open', complete: false }), []).status).toBe('failed');
+    expect(judge(reading({ holds: 'open', calls: [call] }), [answer(false, 'policy_denied')]).status).toBe(
+      'progressed',
+    );
+  });
+
+  it('T-6: the sizes of answers are those of the calls in the conversation: a batch’s holds those inside it', () => {
+    const one = (callId: string, over: Partial<Reading['calls'][number]> = {}) => ({ ...call, callId, ...over });
+    const calls = [
+      one('web', { tool: 'provider' }),
+      one('batch', { tool: 'batch' }),
+      one('in 1', { within: 1 }),
+      one('in 2', { within: 1 }),
+      one('alone'),
+    ];
+    const answers = calls.map((_, index) => ({ ...answer(true, null), tokens: index * 100 }));
+    const { results } = outputOf({ ...attemptInput, reading: reading({ calls }), answers });
+    const sizes = new Map(results.map(({ callId, tokens }) => [callId, tokens]));
+    expect([...sizes.keys()]).toEqual(['batch', 'alone']);
+    expect(sizes.get('batch')).toBeGreaterThanOrEqual(100 + 200 + 300);
+    expect(sizes.get('batch')).toBeLessThan(100 + 200 + 300 + 30);
+    expect(sizes.get('alone')).toBeLessThan(400 + 10);
   });
 });
