@@ -22,6 +22,10 @@ export type Sighting =
   | { type: 'tool.handedOut'; callId: string; name: string; input: JsonObject }
   /** An MCP server answered a call with a task: its result is waited for under this id, also after a crash (D-4). */
   | { type: 'tool.followed'; callId: string; name: string; taskId: string }
+  /** The MCP server of a call asks its user, who answers by `Session.answer` with an object of this JSON Schema. */
+  | { type: 'tool.asked'; callId: string; name: string; message: string; schema: JsonObject }
+  /** That question was answered, or declined. */
+  | { type: 'tool.replied'; callId: string; name: string; accepted: boolean }
   /** Malformed input messages were repaired (C-6). */
   | { type: 'conversation.repaired'; repairs: Repairs }
   /** A sub-agent's session started or ended (B-7). Its own events carry its path. */

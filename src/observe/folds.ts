@@ -12,7 +12,7 @@ import { Records } from './records.ts';
 import { type Slice, Slices } from './slices.ts';
 import { EventStream } from './stream/event-stream.ts';
 import type { SessionTelemetry } from './telemetry.ts';
-import { ClientCalls, WaitingApprovals } from './waiting-calls.ts';
+import { AskedCalls, ClientCalls, WaitingApprovals } from './waiting-calls.ts';
 
 export type FoldOptions = LogContext & {
   messages: Message[];
@@ -48,6 +48,7 @@ export function makeFolds(options: FoldOptions) {
     pastCalls: new PastCalls(conversation),
     approvals: new WaitingApprovals(),
     clientCalls: new ClientCalls(options.tools),
+    askedCalls: new AskedCalls(),
     followedCalls: new FollowedCalls(),
     keptResults: new KeptResults(resultBytes, conversation, options.secrets),
     slices: new Slices(slices, onFailure),

@@ -1,5 +1,5 @@
 import { approvalKey, type CallName, type Fact } from '../../machines/index.ts';
-import type { Fold, ToolTraits } from './events.ts';
+import type { Fold, Sighting, ToolTraits } from './events.ts';
 
 /** The calls awaiting approval: the key of the waiting effect, by call id. */
 export class WaitingApprovals implements Fold {
@@ -46,5 +46,29 @@ export class ClientCalls implements Fold {
     const call = this.calls.get(callId) ?? null;
     this.calls.delete(callId);
     return call;
+  }
+}
+
+/** The calls whose MCP server asks its user, by call id. After a crash, nobody waits for the answer any more. */
+export class AskedCalls implements Fold {
+  private readonly calls = new Set<string>();
+
+  sighting(sighting: Sighting): void {
+    if (sighting.type === 'tool.asked') this.calls.add(sighting.callId);
+    if (sighting.type === 'tool.replied') this.calls.delete(sighting.callId);
+    if (sighting.type === 'session.resumed') this.calls.clear();
+  }
+
+  fact(fact: Fact): void {
+    if (fact.type === 'tool.answered') this.calls.delete(fact.callId);
+  }
+
+  get waiting(): string[] {
+    return [...this.calls];
+  }
+
+  /** Removes the question of a call, so it is answered once. Returns false if there is none. */
+  takeCall(callId: string): boolean {
+    return this.calls.delete(callId);
   }
 }

@@ -192,7 +192,7 @@ function answerForClient(event: SessionEvent, session: Session): void {
     const { callId, sessionId } = event;
     session.approve(callId, { approved: false, reason: 'No one can be asked for approval here.', sessionId });
   }
-  if (event.type === 'tool.handedOut') {
+  if (event.type === 'tool.handedOut' || event.type === 'tool.asked') {
     const { callId, sessionId } = event;
     session.answer(callId, 'This client executes no tools.', { isError: true, sessionId });
   }

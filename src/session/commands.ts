@@ -88,11 +88,11 @@ export function answerOne(root: SubSession, callId: string, output: unknown, opt
 /** The calls of a session that wait. */
 export function waitingIn(
   sessionId: string,
-  { approvals, clientCalls }: { approvals: { waiting: string[] }; clientCalls: { waiting: string[] } },
+  { approvals, clientCalls, askedCalls }: Record<'approvals' | 'clientCalls' | 'askedCalls', { waiting: string[] }>,
 ): WaitingCall[] {
   const calls = ({ waiting }: { waiting: string[] }, awaits: WaitingCall['awaits']) =>
     waiting.map((callId) => ({ sessionId, callId, awaits }));
-  return [...calls(approvals, 'approval'), ...calls(clientCalls, 'answer')];
+  return [...calls(approvals, 'approval'), ...calls(clientCalls, 'answer'), ...calls(askedCalls, 'answer')];
 }
 
 /** Which call a decision means, for a session that may be named. */

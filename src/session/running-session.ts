@@ -113,7 +113,10 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   answerCall(callId: string, answer: ClientAnswer): boolean {
-    const call = this.isOver ? null : this.wired.observer.folds.clientCalls.takeCall(callId);
+    if (this.isOver) return false;
+    const { clientCalls, askedCalls } = this.wired.observer.folds;
+    if (askedCalls.takeCall(callId)) return this.wired.effects.replied(callId, answer);
+    const call = clientCalls.takeCall(callId);
     if (call !== null) this.wired.machine.answer(toolKey(call), this.wired.effects.answered(call, answer));
     return call !== null;
   }

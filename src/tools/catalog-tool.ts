@@ -3,6 +3,7 @@ import type { CallFacts, Json, JsonObject, Message, ReportVerdict, Spent, ToolOu
 import type { TaskLimits } from '../host/deadline.ts';
 import type { CheckAtOnce, Validation } from '../schema/schema.ts';
 import type { OfferedTool } from '../vocabulary/offered-tool.ts';
+import type { UserReply } from './questions.ts';
 
 /** What is known of a call before it runs. */
 export type CallContext = Omit<ToolContext, 'idempotencyKey'>;
@@ -29,6 +30,8 @@ export type ToolRun = ToolContext & {
   readonly taskId: string | null;
   /** Notes that task. Resolves when it is durable. */
   follow(taskId: string): Promise<void>;
+  /** Asks the session's user, and resolves with the reply. */
+  ask(question: { message: string; schema: JsonObject }): Promise<UserReply>;
   /** The server still works on the call. */
   noteAlive(): void;
   /** Epoch ms on the session's clock. */

@@ -11,15 +11,18 @@ import {
 import { within } from '../host/deadline.ts';
 import type { EffectContext } from '../host/driver.ts';
 import { eventLoop } from '../host/event-loop.ts';
+import { longestMs } from '../input/shapes.ts';
 import type { Conversation } from '../observe/conversation.ts';
 import type { FollowedCalls } from '../observe/followed-calls.ts';
 import type { KeptResults } from '../observe/kept-results.ts';
 import { ownCopy } from '../platform/own-copy.ts';
+import { oneAtATime } from '../platform/promises.ts';
 import { estimateOutputTokens } from '../vocabulary/tokens.ts';
 import { ToolError } from '../vocabulary/tool-error.ts';
 import type { Catalog } from './catalog.ts';
 import type { CatalogTool, ToolRun } from './catalog-tool.ts';
 import { type ClientToolOptions, handOut } from './client-tool.ts';
+import type { Questions } from './questions.ts';
 import {
   capOutput,
   isBudgetSpent,
@@ -56,6 +59,8 @@ export type ToolEffectOptions = ClientToolOptions & {
   /** The folds: the conversation so far, and the results that the model has read in part. */
   conversation: Pick<Conversation, 'messages' | 'inputOf'>;
   keptResults: Pick<KeptResults, 'page'>;
+  /** The questions of calls to the user. */
+  questions: Questions;
   /** The tasks of calls. */
   followedCalls: Pick<FollowedCalls, 'taskOf'>;
 };
@@ -78,10 +83,14 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
     keptId: options.isReadable ? keptResultId(call) : null,
   };
   let spent = nothingSpent;
-  const startedAt = clock.now();
+  let startedAt = clock.now();
   let progressedAt: number | null = null;
+  let askedAt: number | null = null;
+  const inTurn = oneAtATime();
   // A server that reports progress is not hung.
   const moreMs = () => {
+    // Nor is one whose user is asked.
+    if (askedAt !== null) return longestMs;
     if (tool?.server === undefined || timeoutMs === null || progressedAt === null) return 0;
     const until = Math.min(progressedAt + timeoutMs, startedAt + options.maxToolMs);
     progressedAt = null;
@@ -109,6 +118,18 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
     noteAlive: () => {
       progressedAt = clock.now();
     },
+    ask: (question) =>
+      inTurn(async () => {
+        askedAt = clock.now();
+        options.sight({ type: 'tool.asked', callId, name, ...question });
+        const reply = await options.questions.ask(callId, clock, options.clientToolTimeoutMs, ownSignal);
+        options.sight({ type: 'tool.replied', callId, name, accepted: !reply.isError });
+        progressedAt = clock.now();
+        // A person's time is not the tool's.
+        startedAt += progressedAt - askedAt;
+        askedAt = null;
+        return reply;
+      }),
     account: (more) => {
       spent = spentTogether(spent, more);
     },

@@ -47,11 +47,13 @@ export class Pause {
         return;
       case 'tool.requested':
       case 'tool.approved':
+      case 'tool.replied':
       case 'tool.denied':
         this.set(event, 'open');
         return;
       case 'tool.approvalRequested':
       case 'tool.handedOut':
+      case 'tool.asked':
         this.set(event, this.decided.has(approvalIdOf(event)) ? 'open' : 'waiting');
         return;
       case 'tool.answered':

@@ -1,5 +1,6 @@
 import { manualClock } from '../../src/testing/index.ts';
 import type { CatalogTool, ToolRun } from '../../src/tools/catalog-tool.ts';
+import { Questions } from '../../src/tools/questions.ts';
 import { runTool } from '../../src/tools/run-tool.ts';
 import { Slots } from '../../src/tools/slots.ts';
 
@@ -45,6 +46,7 @@ export function running(execute: Execute, tool: Partial<CatalogTool> = {}, optio
       conversation: { messages: ['m'], inputOf: (index: number) => ({ index }) },
       keptResults: { page: (id: string, page: number) => ({ text: `${id} ${page}`, of: 9 }) },
       followedCalls: { taskOf: () => null },
+      questions: new Questions(),
     } as never,
     call,
     { key: 'k', signal: controller.signal } as never,

@@ -42,7 +42,7 @@ type DetailedTask = Task & {
 };
 
 /** A call that waits, as the session told it. */
-type Asked = Extract<SessionEvent, { type: 'tool.approvalRequested' | 'tool.handedOut' }>;
+type Asked = Extract<SessionEvent, { type: 'tool.approvalRequested' | 'tool.handedOut' | 'tool.asked' }>;
 
 /**
  * Calls of agents as tasks: each is a session in the journal, whose id is the handle. Nobody who has not been told it can
@@ -105,14 +105,18 @@ export class AgentTasks {
   async update(taskId: string, responses: Readonly<Record<string, unknown>>): Promise<object> {
     const row = await this.row(taskId);
     const { journal } = this;
+    const asked = row.waitingCalls.length === 0 ? new Map<string, Asked>() : await this.asked(row);
     for (const { sessionId, callId, awaits } of row.waitingCalls) {
       const response = responses[`${sessionId} ${callId}`];
       if (response === undefined) continue;
       if (awaits === 'approval') await approveSession(journal, taskId, callId, { ...decisionIn(response), sessionId });
       else {
-        const { action, content }: { action?: unknown; content?: unknown } = Object(response);
-        const isGiven = action === 'accept' && isRecord(content);
-        const output = isGiven ? (content.output ?? content) : 'The user gave no answer.';
+        const { action, content: said }: { action?: unknown; content?: unknown } = Object(response);
+        const content = isRecord(said) ? said : null;
+        const isGiven = action === 'accept' && content !== null;
+        const given =
+          asked.get(`${sessionId} ${callId}`)?.type === 'tool.asked' ? content : (content?.output ?? content);
+        const output = isGiven ? given : 'The user gave no answer.';
         await answerSession(journal, taskId, callId, output, { isError: !isGiven, sessionId });
       }
     }
@@ -190,23 +194,32 @@ export class AgentTasks {
   }
 
   /** What waits, as forms for the client's user. */
-  private async questions({ sessionId, agent, waitingCalls }: JournaledSession): Promise<InputRequests> {
+  private async questions(row: JournaledSession): Promise<InputRequests> {
+    const asked = await this.asked(row);
+    const requests: InputRequests = {};
+    for (const call of row.waitingCalls) {
+      const id = `${call.sessionId} ${call.callId}`;
+      const event = asked.get(id);
+      if (event !== undefined) requests[id] = inputRequired.elicit({ mode: 'form', ...formOf(event) } as never);
+    }
+    return requests;
+  }
+
+  /** What was asked last for each call. */
+  private async asked({ sessionId, agent }: JournaledSession): Promise<Map<string, Asked>> {
     const secrets = secretsOf(this.agent(agent).definition);
     const { events } = await readSession(this.journal, sessionId, { secrets });
     const asked = new Map<string, Asked>();
     for (const event of events)
-      if (event.type === 'tool.approvalRequested' || event.type === 'tool.handedOut')
+      if (event.type === 'tool.approvalRequested' || event.type === 'tool.handedOut' || event.type === 'tool.asked')
         asked.set(`${event.sessionId} ${event.callId}`, event);
-    const requests: InputRequests = {};
-    for (const call of waitingCalls) {
-      const id = `${call.sessionId} ${call.callId}`;
-      const event = asked.get(id);
-      if (event === undefined) continue;
-      const form = call.awaits === 'approval' ? approvalForm(event) : answerForm(event);
-      requests[id] = inputRequired.elicit({ mode: 'form', ...form });
-    }
-    return requests;
+    return asked;
   }
+}
+
+function formOf(event: Asked) {
+  if (event.type === 'tool.approvalRequested') return approvalForm(event);
+  return event.type === 'tool.asked' ? { message: event.message, requestedSchema: event.schema } : answerForm(event);
 }
 
 function taskOf({ sessionId, createdAt, updatedAt }: JournaledSession, status: Task['status']): Task {
@@ -219,7 +232,7 @@ function isUnended({ status }: JournaledSession): boolean {
 }
 
 /** How the client's user answers a call that no tool of the agent executes. */
-function answerForm({ name, input }: Asked) {
+function answerForm({ name, input }: Extract<Asked, { type: 'tool.handedOut' }>) {
   return {
     message: `The agent waits for the output of ${name} with ${JSON.stringify(input)}.`,
     requestedSchema: {

@@ -21,9 +21,12 @@ export type McpServerOptions = {
   idempotent?: boolean | readonly string[];
   /** The timeout of its calls in ms, or of those to the named tools; default: the agent's `toolTimeoutMs`. */
   timeoutMs?: number | Readonly<Record<string, number>>;
-  /** Handle the server's elicitation and sampling requests, which are otherwise declined. */
+  /**
+   * Handle the server's elicitation and sampling requests, which are otherwise declined. `elicit: 'ask'`: the session's user
+   * is asked, by the event `tool.asked`, and answers by `Session.answer`, within `limits.clientToolTimeoutMs`.
+   */
   handlers?: {
-    elicit?: (request: ElicitRequest['params']) => ElicitResult | Promise<ElicitResult>;
+    elicit?: 'ask' | ((request: ElicitRequest['params']) => ElicitResult | Promise<ElicitResult>);
     sample?: (request: CreateMessageRequest['params']) => CreateMessageResult | Promise<CreateMessageResult>;
   };
 };

@@ -5,6 +5,7 @@ import { messageOf, messageWithCause } from '../../input/errors.ts';
 import { wholeWordsOf } from '../../platform/text.ts';
 import { ToolError } from '../../vocabulary/tool-error.ts';
 import type { ToolRun } from '../catalog-tool.ts';
+import { Asking } from './calls/asking.ts';
 import { sentCall } from './calls/call.ts';
 import { RemoteTasks } from './calls/remote-task.ts';
 import { type McpResult, readMcpResult } from './calls/result.ts';
@@ -14,7 +15,7 @@ import type { McpServerConfig } from './config.ts';
 import { Connector, noTimeout } from './connector.ts';
 import { KeptList } from './kept-list.ts';
 import type { McpTool } from './list.ts';
-import { inform, type McpListener } from './listener.ts';
+import { cleaned, inform, type McpListener } from './listener.ts';
 import { SentSecrets } from './sent-secrets.ts';
 import { type Connected, endClient } from './transport.ts';
 
@@ -41,6 +42,7 @@ export class McpConnection {
   private readonly ending = new Set<Promise<void>>();
   private readonly sent: SentSecrets;
   private readonly tasks: RemoteTasks;
+  private readonly asking: Asking;
   private failures = 0;
   private closed = false;
   private connectTimeoutMs = restartTimeoutMs;
@@ -51,8 +53,10 @@ export class McpConnection {
     this.clock = clock;
     this.connector = new Connector(config);
     this.sent = new SentSecrets(config);
+    this.asking = new Asking(config.handlers, (text) => this.sent.removedFrom(text));
     this.tasks = new RemoteTasks({
       ...{ clock, server: name, handlers: config.handlers },
+      ask: (params) => this.asking.answer(params),
       alive: (signal) => this.alive(signal),
       lose: (connected, message) => this.lose(connected, message),
       said: (text) => this.sent.removedFrom(text),
@@ -72,13 +76,7 @@ export class McpConnection {
   }
 
   listen(listener: McpListener): () => void {
-    // What a server says, or an error holds of its words, is told without what it was sent.
-    const told: McpListener = {
-      onTools: listener.onTools,
-      onLost: (message) => listener.onLost(this.sent.removedFrom(message)),
-      onDebug: (line) => listener.onDebug(this.sent.removedFrom(line)),
-      onLeftOut: (reason) => listener.onLeftOut(this.sent.removedFrom(reason)),
-    };
+    const told = cleaned(listener, (text) => this.sent.removedFrom(text));
     this.listeners.add(told);
     return () => this.listeners.delete(told);
   }
@@ -108,6 +106,10 @@ export class McpConnection {
 
   /** Calls a tool. If the server is gone, restarts it at most a few times, within the call's timeout. */
   async call(tool: string, input: Record<string, unknown>, run: ToolRun): Promise<McpResult> {
+    return this.asking.during(run, () => this.called(tool, input, run));
+  }
+
+  private async called(tool: string, input: Record<string, unknown>, run: ToolRun): Promise<McpResult> {
     if (run.taskId !== null) return this.read(await this.tasks.follow(run.taskId, run));
     const connected = await this.alive(run.signal);
     try {
@@ -253,6 +255,7 @@ export class McpConnection {
         for (const listener of this.listeners) listener.onDebug(line);
       },
       onSecret: (name, value) => this.sent.note(name, value),
+      ask: (params) => this.asking.answer(params),
       prepare: (client) =>
         client.setNotificationHandler('notifications/tools/list_changed', () => void this.list.refresh(client)),
       end: (failed) => this.end(failed),

@@ -1,4 +1,11 @@
-import { Client, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+import {
+  Client,
+  type ElicitRequest,
+  type ElicitResult,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+} from '@modelcontextprotocol/client';
 import { systemClock } from '../../host/clock.ts';
 import { packageVersion } from '../../platform/version.ts';
 import { tasksExtension, withTasks } from './calls/task-results.ts';
@@ -19,6 +26,8 @@ export type ConnectOptions = {
   onLine: (line: string) => void;
   /** Gets each header by which a request may send a credential that the configuration does not hold. */
   onSecret: (name: string, value: string) => void;
+  /** Answers what the server asks the user. */
+  ask: (params: ElicitRequest['params']) => Promise<ElicitResult>;
   /** Called with each client before it connects. */
   prepare: (client: Client) => void;
   /** Ends a client that could not be connected. */
@@ -64,13 +73,13 @@ export class Connector {
   /** Connects in one way; on failure, returns the error and the way that may work instead. */
   private async attempt(
     way: Way,
-    { timeoutMs, signal, onLine, onSecret, prepare, end }: ConnectOptions,
+    { timeoutMs, signal, onLine, onSecret, ask, prepare, end }: ConnectOptions,
   ): Promise<Connected | { error: unknown; next: Way | null }> {
     const { config } = this;
     // A server over HTTP that does not answer soon is busy: older ones refuse what they don't know.
     const longestMs = 'url' in config ? timeoutMs : longestProbeMs;
     const probeMs = way === 'patient' ? timeoutMs : Math.min(longestMs, timeoutMs / 2);
-    const client = clientWith(config.handlers, probeMs);
+    const client = clientWith(config.handlers, ask, probeMs);
     const transport = way === 'sse' ? sseTransport(config, onSecret) : transportOf(config, onLine, onSecret);
     withTasks(transport);
     const isProcess = transport instanceof StdioTransport;
@@ -110,12 +119,16 @@ function takesNoRequests(error: unknown): boolean {
 }
 
 /** Returns a client that answers what a server asks with `handlers`. */
-function clientWith({ elicit, sample }: NonNullable<McpServerConfig['handlers']> = {}, probeMs: number): Client {
+function clientWith(
+  { elicit, sample }: NonNullable<McpServerConfig['handlers']> = {},
+  ask: ConnectOptions['ask'],
+  probeMs: number,
+): Client {
   const extensions = { [tasksExtension]: {} };
   const capabilities = { extensions, ...(elicit && { elicitation: {} }), ...(sample && { sampling: {} }) };
   const versionNegotiation = { mode: 'auto' as const, probe: { timeoutMs: probeMs } };
   const client = new Client({ name: 'pawl', version: packageVersion }, { capabilities, versionNegotiation });
-  if (elicit) client.setRequestHandler('elicitation/create', ({ params }) => elicit(params));
+  if (elicit) client.setRequestHandler('elicitation/create', ({ params }) => ask(params));
   if (sample) client.setRequestHandler('sampling/createMessage', ({ params }) => sample(params));
   return client;
 }

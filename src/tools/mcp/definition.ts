@@ -16,7 +16,12 @@ const kinds = lazily(() => {
     timeoutMs: z
       .union([milliseconds, z.record(z.string(), milliseconds)], { error: 'ms, or an object of ms by tool' })
       .optional(),
-    handlers: z.strictObject({ elicit: aFunction.optional(), sample: aFunction.optional() }).optional(),
+    handlers: z
+      .strictObject({
+        elicit: z.union([z.literal('ask'), aFunction], { error: "a function, or 'ask'" }).optional(),
+        sample: aFunction.optional(),
+      })
+      .optional(),
   };
   const strings = z.record(z.string(), z.string(), { error: 'an object of strings' });
   return {

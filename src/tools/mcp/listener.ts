@@ -14,3 +14,13 @@ export type McpListener = {
 export function inform(listeners: Iterable<McpListener>, error: unknown): void {
   for (const listener of listeners) listener.onDebug(messageOf(error));
 }
+
+/** A listener that is told what a server says, or an error holds of its words, without what it was sent. */
+export function cleaned(listener: McpListener, removed: (text: string) => string): McpListener {
+  return {
+    onTools: listener.onTools,
+    onLost: (message) => listener.onLost(removed(message)),
+    onDebug: (line) => listener.onDebug(removed(line)),
+    onLeftOut: (reason) => listener.onLeftOut(removed(reason)),
+  };
+}

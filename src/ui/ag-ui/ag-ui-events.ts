@@ -5,7 +5,11 @@ import { AgUiMessages } from './ag-ui-messages.ts';
 import type { AgUiEvent, AgUiRun } from './run.ts';
 
 /** A call that waits for somebody. */
-type Waiting = { kind: 'approval' | 'answer'; partId: string; name: string; input: unknown };
+type Waiting = { kind: 'approval' | 'answer' | 'question'; partId: string; name: string; input: unknown } & {
+  /** Of a question. */
+  message?: string;
+  schema?: object;
+};
 
 /** Turns the chunks of a session's message, and what its sub-agents do, into the events of AG-UI. */
 export class AgUiEvents {
@@ -42,6 +46,12 @@ export class AgUiEvents {
         this.waiting.set(approvalIdOf(event), { kind, partId, name: event.name, input: event.input });
         return [];
       }
+      case 'tool.asked': {
+        const { callId: partId, name, message, schema } = event;
+        this.waiting.set(approvalIdOf(event), { kind: 'question', partId, name, input: null, message, schema });
+        return [];
+      }
+      case 'tool.replied':
       case 'tool.approved':
       case 'tool.denied':
       case 'tool.answered':
@@ -149,12 +159,12 @@ export class AgUiEvents {
     const all = [...this.waiting];
     if (all.every(([, { kind }]) => kind === 'answer'))
       return { type: 'success', pendingToolCallIds: all.map(([, { partId }]) => partId) };
-    const interrupts = all.map(([id, { kind, partId, name, input }]) => ({
+    const interrupts = all.map(([id, { kind, partId, name, input, message, schema }]) => ({
       id,
-      reason: kind === 'approval' ? 'tool_approval' : 'tool_call',
+      reason: { approval: 'tool_approval', answer: 'tool_call', question: 'input_required' }[kind],
       toolCallId: partId,
-      message: kind === 'approval' ? `Run ${name}?` : `${name} waits for its output.`,
-      responseSchema: kind === 'approval' ? approvalSchema : {},
+      message: message ?? (kind === 'approval' ? `Run ${name}?` : `${name} waits for its output.`),
+      responseSchema: schema ?? (kind === 'approval' ? approvalSchema : {}),
       metadata: { pawl: { name, input } },
     }));
     return { type: 'interrupt', interrupts };

@@ -120,11 +120,12 @@ function decidedIn(
     if (status === 'cancelled') {
       decisions.push({ ...call, approved: false, reason: 'Cancelled.' });
       answers.push({ ...call, output: 'Cancelled.', isError: true });
-    } else if (approval.success) {
-      const { approved, reason } = approval.data;
-      decisions.push({ ...call, approved, ...(reason !== undefined && { reason }) });
-    } else if (payload !== undefined) answers.push({ ...call, output: payload, isError: false });
-    else check(payloadSchema, payload, `body.resume[${index}].payload`, 'invalid_messages');
+    } else if (payload !== undefined) {
+      const decided = approval.success ? approval.data : null;
+      const { approved, reason } = decided ?? { approved: false };
+      if (decided !== null) decisions.push({ ...call, approved, ...(reason !== undefined && { reason }) });
+      answers.push({ ...call, output: payload, isError: false });
+    } else check(payloadSchema, payload, `body.resume[${index}].payload`, 'invalid_messages');
   }
   const since = messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1);
   for (const message of since) {

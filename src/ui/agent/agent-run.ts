@@ -121,6 +121,9 @@ export class AgentRun {
       case 'tool.handedOut':
         this.wait(event);
         return;
+      case 'tool.asked':
+        this.refuse(event);
+        return;
       case 'tool.answered':
         this.settle(event.callId, event);
         return;
@@ -211,6 +214,7 @@ export class AgentRun {
     if (!('callId' in event) || event.callId === null) return;
     if (type === 'tool.approvalRequested')
       this.session.approve(event.callId, { approved: false, reason: nobody, sessionId });
-    if (type === 'tool.handedOut') this.session.answer(event.callId, nobody, { isError: true, sessionId });
+    if (type === 'tool.handedOut' || type === 'tool.asked')
+      this.session.answer(event.callId, nobody, { isError: true, sessionId });
   }
 }

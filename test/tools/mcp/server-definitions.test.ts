@@ -68,7 +68,7 @@ describe('the definition of an MCP server', () => {
     ],
     [
       { command: 'a', handlers: { elicit: 'e' } },
-      /^`mcpServers\.docs\.handlers\.elicit` must be a function; got "e"\.$/,
+      /^`mcpServers\.docs\.handlers\.elicit` must be a function, or 'ask'; got "e"\.$/,
     ],
     [{ command: 'a', handlers: { sample: 7 } }, /^`mcpServers\.docs\.handlers\.sample` must be a function; got 7\.$/],
     [

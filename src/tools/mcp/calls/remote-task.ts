@@ -1,4 +1,4 @@
-import type { CallToolResult } from '@modelcontextprotocol/client';
+import type { CallToolResult, ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { type Clock, sleep } from '../../../host/clock.ts';
 import { LeftForLater } from '../../../host/effect-context.ts';
@@ -29,6 +29,8 @@ type RemoteTasksOptions = {
   clock: Clock;
   server: string;
   handlers: McpServerConfig['handlers'];
+  /** Answers what is asked of the user. */
+  ask: (params: ElicitRequest['params']) => Promise<ElicitResult>;
   /** The connection, which is opened anew if it was lost. */
   alive: (signal: AbortSignal) => Promise<Connected>;
   lose: (connected: Connected, message: string) => void;
@@ -98,7 +100,7 @@ export class RemoteTasks {
   /** Answers by the handlers of the configuration; what nobody answers is declined. */
   private async answerTo({ method, params }: Question): Promise<unknown> {
     const { handlers } = this.options;
-    if (method === 'elicitation/create' && handlers?.elicit) return handlers.elicit(params as never);
+    if (method === 'elicitation/create') return this.options.ask(params as never);
     if (method === 'sampling/createMessage' && handlers?.sample) return handlers.sample(params as never);
     return { action: 'decline' };
   }
