@@ -1,11 +1,13 @@
 import { z } from 'zod';
-import type { Json, SessionSteer } from '../../machines/index.ts';
+import { type CallName, type Json, type SessionSteer, type ToolOutcome, toolKey } from '../../machines/index.ts';
 import { check } from '../input/check.ts';
 import { PawlError, reasonOf, unexpected } from '../input/errors.ts';
 import { flag, text } from '../input/shapes.ts';
 import type { WaitingCall } from '../journal/journal.ts';
+import type { Folds } from '../observe/folds.ts';
 import { lazily } from '../platform/lazily.ts';
 import { depthProblem } from '../platform/plain-json.ts';
+import type { Questions } from '../tools/questions.ts';
 import type { AnswerOptions, ApprovalInput, SuspendOptions } from './session.ts';
 import type { ClientAnswer, SubSession } from './sub-agents/sub-session.ts';
 
@@ -83,6 +85,25 @@ export function approveOne(root: SubSession, callId: string, decision: ApprovalI
 export function answerOne(root: SubSession, callId: string, output: unknown, options: AnswerOptions): boolean {
   const { answer, sessionId } = checkedAnswer(output, options);
   return theOne(root, { callId, sessionId, awaits: 'answer' })?.answerCall(callId, answer) === true;
+}
+
+type AnsweringSession = {
+  observer: { folds: Pick<Folds, 'askedCalls' | 'clientCalls'> };
+  effects: { questions: Questions; answered: (call: CallName, answer: ClientAnswer) => ToolOutcome };
+  machine: { answer: (key: string, outcome: ToolOutcome) => void };
+};
+
+/** Answers what the server of a session's call asks, or else the call. Returns false if neither waits. */
+export function answerIn(
+  { observer, effects, machine }: AnsweringSession,
+  callId: string,
+  answer: ClientAnswer,
+): boolean {
+  const { clientCalls, askedCalls } = observer.folds;
+  if (askedCalls.takeCall(callId)) return effects.questions.reply(callId, answer);
+  const call = clientCalls.takeCall(callId);
+  if (call !== null) machine.answer(toolKey(call), effects.answered(call, answer));
+  return call !== null;
 }
 
 /** The calls of a session that wait. */

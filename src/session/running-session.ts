@@ -1,11 +1,11 @@
-import { type Counters, type SessionOutput, toolKey } from '../../machines/index.ts';
+import type { Counters, SessionOutput } from '../../machines/index.ts';
 import type { MachineEnd } from '../host/run-machine.ts';
 import { PawlError } from '../input/errors.ts';
 import type { WaitingCall } from '../journal/journal.ts';
 import type { Player } from '../journal/replay.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
 import type { SessionEvent, Sighting } from '../observe/events.ts';
-import { answerOne, approveOne, graceOf, position, steering, waitingIn } from './commands.ts';
+import { answerIn, answerOne, approveOne, graceOf, position, steering, waitingIn } from './commands.ts';
 import { SessionLife } from './recovery/life.ts';
 import { ResumingPlayer } from './recovery/resuming-player.ts';
 import { Suspension } from './recovery/suspension.ts';
@@ -113,12 +113,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   answerCall(callId: string, answer: ClientAnswer): boolean {
-    if (this.isOver) return false;
-    const { clientCalls, askedCalls } = this.wired.observer.folds;
-    if (askedCalls.takeCall(callId)) return this.wired.effects.replied(callId, answer);
-    const call = clientCalls.takeCall(callId);
-    if (call !== null) this.wired.machine.answer(toolKey(call), this.wired.effects.answered(call, answer));
-    return call !== null;
+    return !this.isOver && answerIn(this.wired, callId, answer);
   }
 
   goOn(): void {

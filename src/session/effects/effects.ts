@@ -12,7 +12,7 @@ import type { Observer } from '../../observe/observer.ts';
 import { judgeReply } from '../../report/format.ts';
 import type { Catalog } from '../../tools/catalog.ts';
 import { clientOutcome } from '../../tools/client-tool.ts';
-import { Questions, type UserReply } from '../../tools/questions.ts';
+import { Questions } from '../../tools/questions.ts';
 import { runTool, type ToolEffectOptions } from '../../tools/run-tool.ts';
 import { Slots } from '../../tools/slots.ts';
 import type { SubAgents } from '../sub-agents/sub-agents.ts';
@@ -34,7 +34,7 @@ export class SessionEffects {
   private readonly meter: RequestMeter;
   private readonly modelOptions: ModelEffectOptions;
   private readonly toolOptions: ToolEffectOptions;
-  private readonly questions = new Questions();
+  readonly questions = new Questions();
 
   constructor(identity: SessionIdentity, observer: Observer, subAgents: SubAgents | null) {
     this.identity = identity;
@@ -84,12 +84,8 @@ export class SessionEffects {
       maxToolMs: limits.maxToolMs,
       slots: new Slots(limits.maxConcurrentTools),
       lease: written?.tree ?? null,
-      questions: this.questions,
-      followedCalls: observer.folds.followedCalls,
-      sight,
-      secrets,
-      conversation,
-      keptResults,
+      ...{ sight, secrets, conversation, keptResults },
+      ...{ questions: this.questions, followedCalls: observer.folds.followedCalls },
     };
   }
 
@@ -123,11 +119,6 @@ export class SessionEffects {
   /** Returns the outcome of a client-side tool's call. */
   answered(call: CallName, answer: { output: unknown; isError: boolean }): ToolOutcome {
     return clientOutcome(this.toolOptions, call, answer);
-  }
-
-  /** Answers what the server of a call asks. Returns false if it asks nothing. */
-  replied(callId: string, reply: UserReply): boolean {
-    return this.questions.reply(callId, reply);
   }
 
   /** The decision is delivered from outside (`approve`); here it only times out (T-2). */
