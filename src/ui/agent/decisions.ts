@@ -47,7 +47,7 @@ export function decided(messages: readonly ModelMessage[], waiting: ReadonlyMap<
       const callId = asked.get(approvalId);
       if (callId !== undefined) decisions.set(callId, { approved, ...(reason !== undefined && { reason }) });
     }
-    if (part.type === 'tool-result') answers.set(part.toolCallId, answerIn(part.output));
+    if (part.type === 'tool-result') answers.set(part.toolCallId, outputOfPart(part.output));
   }
   const run = sessionId === null ? undefined : waiting.get(sessionId);
   if (run?.decide(decisions, answers) === true) return run;
@@ -63,7 +63,7 @@ function sessionOf({ providerOptions }: CallPart): string | null {
   return typeof id === 'string' ? id : null;
 }
 
-function answerIn(output: Extract<Part, { type: 'tool-result' }>['output']): CallAnswered {
+function outputOfPart(output: Extract<Part, { type: 'tool-result' }>['output']): CallAnswered {
   const isError = output.type === 'error-text' || output.type === 'error-json';
   return { output: isRecord(output) && 'value' in output ? output.value : null, isError };
 }
