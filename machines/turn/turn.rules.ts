@@ -57,15 +57,19 @@ export function nextTarget(context: TurnContext): TargetChoice {
   return choice.kind === 'none' ? chooseTarget(targets, order, from, at, { deadlineAt }) : choice;
 }
 
-/** Builds the current attempt's input. On the last turn's first attempt the tool list is unchanged (B-5). */
+/**
+ * Builds the current attempt's input. The tool list leads the prefix that providers cache, so it stays as it was until the
+ * last attempt of the last turn, unless that is the turn's first (B-5).
+ */
 export function attemptInput(context: TurnContext): AttemptInput {
   const { turn, attempt, current, reportOnly, finish } = context;
+  const isLastChance = reportOnly && attempt > 1 && !attemptsRemain(context);
   return {
     turn,
     attempt,
     target: { index: current, name: context.targets[current]?.name ?? '' },
     notice: noticeOf(context, attempt),
-    offer: reportOnly && attempt > 1 ? 'report' : 'all',
+    offer: isLastChance ? 'report' : 'all',
     permission: reportOnly ? 'report' : 'all',
     finish,
     omit: context.size.omitted,

@@ -37,6 +37,8 @@ describe('B-1 B-5 P-2 P-3 T-3: the decisions of a turn', () => {
         'second, after a failure': turn.attemptInput(context({ attempt: 2, last: failed(), current: 1 })),
         'first, report only': turn.attemptInput(context({ reportOnly: true })),
         'second, report only': turn.attemptInput(context({ reportOnly: true, attempt: 2, last: failed() })),
+        'last, report only': turn.attemptInput(context({ reportOnly: true, attempt: 3, last: failed() })).offer,
+        'first and last, report only': turn.attemptInput(context({ reportOnly: true, maxAttempts: 1 })).offer,
         'by text': turn.attemptInput(context({ finish: 'text' })),
         'no such target': turn.attemptInput(context({ current: 9 })),
         'its fact': turn.attemptFact(context({ attempt: 2, last: failed() })),
@@ -71,8 +73,14 @@ describe('B-1 B-5 P-2 P-3 T-3: the decisions of a turn', () => {
           "urn 2 did not progress, because no tool was executed and no final report was accepted. This is the last turn becau"
           "se the session is being stopped (stopped). Do not call any other tool; call final_report now, with your complete r"
           "esult. This is attempt 2 of 3.",
-          offer: "report", permission: "report", finish: "report", omit: ["a"], omitText: 0, maxToolCalls: 5, stopSlug: null
+          offer: "all", permission: "report", finish: "report", omit: ["a"], omitText: 0, maxToolCalls: 5, stopSlug: null
         }
+
+      last, report only
+        "report"
+
+      first and last, report only
+        "all"
 
       by text
         *1 with { finish: "text" }
