@@ -12,6 +12,7 @@ import type { Agent } from '../agent/definition.ts';
 import { eventLoopTurn } from '../host/clock.ts';
 import { messageOf } from '../input/errors.ts';
 import type { SessionEvent } from '../observe/events.ts';
+import { declineQuestion } from '../session/declined-questions.ts';
 import type { Session, SessionResult } from '../session/session.ts';
 import { startSession } from '../session/start-session.ts';
 import type { GivenToTalks } from './options.ts';
@@ -101,6 +102,7 @@ export class Talk {
     try {
       let isLive = !isResumed;
       for await (const event of session.events) {
+        if (isLive) declineQuestion(event, session);
         if (event.type === 'tool.approvalRequested') {
           const one = { asked: event, withdrawn: new AbortController() };
           waiting.set(`${event.sessionId} ${event.callId}`, one);

@@ -12,6 +12,7 @@ import { decodedUri } from '../platform/text.ts';
 import { answerFor, givenBy, handlerShape, isResponse, requestCopy, ServerFault } from '../serve/given.ts';
 import { jsonBody, UnusableBody } from '../serve/json-body.ts';
 import { type ServedSessions, ServerSessions, TooManySessions } from '../serve/sessions.ts';
+import { declineQuestion } from '../session/declined-questions.ts';
 import { sessionInput } from '../session/input.ts';
 import type { Session } from '../session/session.ts';
 import type { Metadata } from '../vocabulary/metadata.ts';
@@ -192,7 +193,8 @@ function answerForClient(event: SessionEvent, session: Session): void {
     const { callId, sessionId } = event;
     session.approve(callId, { approved: false, reason: 'No one can be asked for approval here.', sessionId });
   }
-  if (event.type === 'tool.handedOut' || event.type === 'tool.asked') {
+  declineQuestion(event, session);
+  if (event.type === 'tool.handedOut') {
     const { callId, sessionId } = event;
     session.answer(callId, 'This client executes no tools.', { isError: true, sessionId });
   }

@@ -100,7 +100,7 @@ export function answerIn(
   answer: ClientAnswer,
 ): boolean {
   const { clientCalls, askedCalls } = observer.folds;
-  if (askedCalls.takeCall(callId)) return effects.questions.reply(callId, answer);
+  if (effects.questions.reply(callId, answer)) return askedCalls.takeCall(callId);
   const call = clientCalls.takeCall(callId);
   if (call !== null) machine.answer(toolKey(call), effects.answered(call, answer));
   return call !== null;

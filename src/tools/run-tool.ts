@@ -121,8 +121,10 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
     ask: (question) =>
       inTurn(async () => {
         askedAt = clock.now();
+        // Whoever hears of the question may answer at once.
+        const replied = options.questions.ask(callId, clock, options.clientToolTimeoutMs, ownSignal);
         options.sight({ type: 'tool.asked', callId, name, ...question });
-        const reply = await options.questions.ask(callId, clock, options.clientToolTimeoutMs, ownSignal);
+        const reply = await replied;
         options.sight({ type: 'tool.replied', callId, name, accepted: !reply.isError });
         progressedAt = clock.now();
         // A person's time is not the tool's.

@@ -13,7 +13,7 @@ import * as workspace from '../../src/workspace/index.ts';
 
 const rooms = { pawl, inspect, openai, otel, postgres, restate, testing, ui, workflow, workspace };
 /** Errors take any message, a `Request` is its own check, and the relay would take its port. */
-const lenient = ['PawlError', 'ToolError', 'lastEventId', 'statelyInspector'];
+const lenient = ['PawlError', 'SessionFailed', 'ToolError', 'lastEventId', 'statelyInspector'];
 const functions = Object.entries(rooms).flatMap(([room, exported]) =>
   Object.entries(exported as Record<string, unknown>)
     .filter(([name, value]) => typeof value === 'function' && !lenient.includes(name))

@@ -3,6 +3,7 @@ import type { Agent } from '../../agent/definition.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import { oneAtATime } from '../../platform/promises.ts';
 import { tame } from '../../platform/text.ts';
+import { declineQuestion } from '../../session/declined-questions.ts';
 import { callIn } from '../../session/recovery/messages.ts';
 import type { Session, SessionResult } from '../../session/session.ts';
 import { startSession } from '../../session/start-session.ts';
@@ -95,6 +96,7 @@ class Chat {
 
   private heard(event: SessionEvent): void {
     this.view.show(event);
+    declineQuestion(event, this.running);
     if (event.type === 'tool.approvalRequested') {
       const withdrawn = new AbortController();
       this.questions.set(callIn(event, event.callId), withdrawn);

@@ -8,6 +8,7 @@ import type { Journal } from '../../journal/journal.ts';
 import { MemoryJournal } from '../../journal/memory.ts';
 import { sqliteJournal } from '../../journal/sqlite/sqlite.ts';
 import { tame } from '../../platform/text.ts';
+import { declineQuestion } from '../../session/declined-questions.ts';
 import type { ResumeOptions } from '../../session/options.ts';
 import { resumeSession } from '../../session/recovery/resume-session.ts';
 import type { Session, SessionResult } from '../../session/session.ts';
@@ -153,6 +154,7 @@ class Running {
       onEvent: (event) => {
         view?.show(event);
         approver.heed(event);
+        declineQuestion(event, this.session);
       },
       ...(pages.stately !== null && { inspect: pages.stately.inspect }),
     };

@@ -10,6 +10,7 @@ import {
 import type { Agent } from '../../agent/definition.ts';
 import { systemClock } from '../../host/clock.ts';
 import type { SessionEvent } from '../../observe/events.ts';
+import { declineQuestion } from '../../session/declined-questions.ts';
 import type { ApprovalInput, Session } from '../../session/session.ts';
 import { type ServerSessions, TooManySessions } from '../sessions.ts';
 import type { AgentTasks } from './agent-tasks.ts';
@@ -54,6 +55,7 @@ class AgentCall {
       .start(agent, call, (event, session) => {
         this.session = session;
         this.heard(event);
+        declineQuestion(event, session);
         if (event.type === 'tool.approvalRequested') this.asked(event);
         // The call needs no decision any more.
         if (event.type === 'tool.answered') this.withdraw(`${event.sessionId} ${event.callId}`);

@@ -21,9 +21,8 @@ export function agUiHandler<Report, Context>(
   agent: Agent<Report, Context>,
   ...[options]: unknown extends Context ? [options?: ChatOptions<Context>] : [options: ChatOptions<Context>]
 ): (request: Request) => Promise<Response> {
-  return handlerOf(agent as Agent, options as ChatOptions | undefined, (chats, request) =>
-    answeredRun(agent as Agent, chats, request),
-  );
+  const answer = (chats: Chats, request: Request) => answeredRun(agent as Agent, chats, request);
+  return handlerOf(agent as Agent, options as ChatOptions | undefined, answer, true);
 }
 
 async function answeredRun(agent: Agent, chats: Chats, request: Request): Promise<Response> {

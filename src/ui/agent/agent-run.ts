@@ -1,5 +1,6 @@
 import { type Reply, type ReplyPart, replyCalls, type Usage } from '../../../machines/index.ts';
 import type { SessionEvent } from '../../observe/events.ts';
+import { declineQuestion } from '../../session/declined-questions.ts';
 import type { Session, SessionResult } from '../../session/session.ts';
 import { type AgentStep, errorStep, reportStep, stepOf, type Taken } from './steps.ts';
 
@@ -27,6 +28,8 @@ export class AgentRun {
   readonly session: Session;
   private readonly steps: AgentStep[] = [];
   private readonly calls = new Map<string, Call>();
+  /** The signals that abort it. */
+  private readonly heeded = new WeakSet<AbortSignal>();
   private arrived = Promise.withResolvers<void>();
   /** What was not shown yet: replies that only their provider's tools answered, what they took, and what failed. */
   private held: ReplyPart[] = [];
@@ -93,14 +96,17 @@ export class AgentRun {
 
   /** Aborts the session when the signal aborts. */
   endWith(signal: AbortSignal | undefined): void {
+    if (signal === undefined || this.heeded.has(signal)) return;
+    this.heeded.add(signal);
     const abort = () => this.session.abort('the caller aborted');
-    if (signal?.aborted === true) abort();
-    signal?.addEventListener('abort', abort, { once: true });
-    void this.session.result.then(() => signal?.removeEventListener('abort', abort));
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    void this.session.result.then(() => signal.removeEventListener('abort', abort));
   }
 
   private async read(): Promise<void> {
     for await (const event of this.session.events) {
+      declineQuestion(event, this.session);
       if (event.path.length === 0) this.own(event);
       else this.refuse(event);
     }
@@ -120,9 +126,6 @@ export class AgentRun {
       case 'tool.approvalRequested':
       case 'tool.handedOut':
         this.wait(event);
-        return;
-      case 'tool.asked':
-        this.refuse(event);
         return;
       case 'tool.answered':
         this.settle(event.callId, event);

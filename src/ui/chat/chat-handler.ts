@@ -27,7 +27,7 @@ export function chatHandler<Report, Context>(
   agent: Agent<Report, Context>,
   ...[options]: unknown extends Context ? [options?: ChatOptions<Context>] : [options: ChatOptions<Context>]
 ): (request: Request) => Promise<Response> {
-  return handlerOf(agent as Agent, options as ChatOptions | undefined, answer);
+  return handlerOf(agent as Agent, options as ChatOptions | undefined, answer, false);
 }
 
 /** Returns a handler of the chats of an agent. What `answer` throws is an answer, too. Throws as `chatHandler` does. */
@@ -35,12 +35,13 @@ export function handlerOf(
   agent: Agent,
   options: ChatOptions = {},
   answer: (chats: Chats, request: Request) => Promise<Response>,
+  asks: boolean,
 ): (request: Request) => Promise<Response> {
   requireAgent(agent);
   check(chatOptionsSchema, options, 'options', 'invalid_options');
   sessionInput(agent, options.budget ?? {}, 0);
   if (options.context === undefined) checkContext(agent, undefined);
-  const chats = new Chats(agent, options);
+  const chats = new Chats(agent, options, asks);
   return async (request) => {
     try {
       return await answer(chats, request);

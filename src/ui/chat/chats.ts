@@ -8,6 +8,7 @@ import { oneAtATimePerKey } from '../../platform/promises.ts';
 import { randomId } from '../../platform/random-id.ts';
 import { type Given, givenBy, guarded } from '../../serve/given.ts';
 import { defaultMaxSessions, TooManySessions } from '../../serve/sessions.ts';
+import { declineQuestion } from '../../session/declined-questions.ts';
 import type { SessionOptions } from '../../session/options.ts';
 import { abortSession, answerSession, approveSession } from '../../session/recovery/messages.ts';
 import { resumeSession } from '../../session/recovery/resume-session.ts';
@@ -34,6 +35,7 @@ const mostEnded = 100;
 export class Chats {
   private readonly agent: Agent;
   readonly options: ChatOptions;
+  private readonly asks: boolean;
   /** The last session of each chat, in the order in which they began. */
   private readonly sessions = new Map<string, Session>();
   private readonly ended = new Set<Session>();
@@ -43,9 +45,11 @@ export class Chats {
   /** The requests of each chat are answered one after the other. */
   private readonly inTurn = oneAtATimePerKey();
 
-  constructor(agent: Agent, options: ChatOptions) {
+  /** `asks`: whether the page can answer what MCP servers ask; otherwise, it is declined. */
+  constructor(agent: Agent, options: ChatOptions, asks: boolean) {
     this.agent = agent;
     this.options = options;
+    this.asks = asks;
   }
 
   /** The segments of a request's path below that of the handler; null for a path elsewhere. */
@@ -214,6 +218,7 @@ export class Chats {
   }
 
   private keep(chatId: string, session: Session): void {
+    if (!this.asks) void declineAll(session);
     this.sessions.delete(chatId);
     this.sessions.set(chatId, session);
     this.running.add(session);
@@ -246,6 +251,10 @@ export class Chats {
     const rows = await this.options.journal?.list({ idPrefix: `${chatId}:`, agent: this.agent.name });
     return (rows ?? []).toSorted((one, other) => other.createdAt - one.createdAt);
   }
+}
+
+async function declineAll(session: Session): Promise<void> {
+  for await (const event of session.events) declineQuestion(event, session);
 }
 
 /** How many numbers a session of a chat is begun under before its failure is its answer. */

@@ -1,4 +1,5 @@
 import { HttpAgent } from '@ag-ui/client';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, it } from 'vitest';
 import {
   type Agent,
@@ -6,11 +7,13 @@ import {
   defineAgent,
   type McpServerDefinition,
   type SessionEvent,
+  serveMcp,
   sqliteJournal,
   startSession,
 } from '../../../src/index.ts';
+import { openaiHandler } from '../../../src/openai/index.ts';
 import { rehearsalModel } from '../../../src/testing/index.ts';
-import { agUiHandler } from '../../../src/ui/index.ts';
+import { agUiHandler, chatHandler, toAgent } from '../../../src/ui/index.ts';
 import { freshFile, until } from '../../support/journaled.ts';
 import { newestServer } from '../../support/newest-mcp.ts';
 import { counters, tokensOf } from '../../support/session.ts';
@@ -120,5 +123,42 @@ describe('what a server asks of the session’s user (`elicit: "ask"`)', () => {
       resume: [{ interruptId: interrupt?.id ?? '', status: 'resolved', payload: { name: 'Ada' } }],
     });
     expect(client.messages.at(-1)?.content).toContain('Ada');
+  });
+});
+
+describe('where nobody can be asked, the question is declined at once', () => {
+  const decline = /decline/;
+
+  it('through OpenAI’s API', async () => {
+    await using server = await newestServer();
+    const handle = openaiHandler([asker({ url: server.url }, 'ask')], { logger });
+    const body = JSON.stringify({ model: 'asker', messages: [{ role: 'user', content: 'Go.' }] });
+    const answer = await handle(new Request('http://x.test/v1/chat/completions', { method: 'POST', body }));
+    expect(await answer.text()).toMatch(decline);
+  });
+
+  it('as the AI SDK’s agent', async () => {
+    await using server = await newestServer();
+    const own = toAgent(asker({ url: server.url }, 'ask'), { logger });
+    expect((await own.generate({ prompt: 'Go.' })).text).toMatch(decline);
+  });
+
+  it('on a page with useChat', async () => {
+    await using server = await newestServer();
+    const handle = chatHandler(asker({ url: server.url }, 'ask'), { logger });
+    const messages = [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'Go.' }] }];
+    const body = JSON.stringify({ id: 'c', messages, trigger: 'submit-message' });
+    const answer = await handle(new Request('http://x.test/api/chat', { method: 'POST', body }));
+    expect(await answer.text()).toMatch(decline);
+  });
+
+  it('as a call of an MCP server', async () => {
+    await using server = await newestServer();
+    await using served = await serveMcp(asker({ url: server.url }, 'ask'), { transport: { http: {} }, logger });
+    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+    await client.connect(new StreamableHTTPClientTransport(new URL(String(served.url))));
+    const { content } = await client.callTool({ name: 'asker', arguments: { prompt: 'Go.' } });
+    expect(JSON.stringify(content)).toMatch(decline);
+    await client.close();
   });
 });
