@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { methods } from '@agentclientprotocol/sdk';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -123,6 +124,42 @@ describe('an agent in an editor, over its standard streams', () => {
     await expect(second.agent.request(session.load, { sessionId: 'none', cwd: '/', mcpServers: [] })).rejects.toThrow(
       /not found/i,
     );
+  });
+
+  it('D-3: a talk that is resumed goes on without being told again; one that is closed ends what runs', async () => {
+    const journal = freshFile();
+    const first = await editor({ journal });
+    const id = await first.begin();
+    await first.prompt(id, 'hi');
+    const hanging = first.prompt(id, 'hang').then(
+      () => 'ended',
+      () => 'ended',
+    );
+    await expect.poll(() => first.told().flat()).toContain('in_progress');
+    expect(await first.agent.request(session.close, { sessionId: id })).toEqual({});
+    expect(await hanging).toBe('ended');
+    await expect(first.prompt(id, 'still there?')).rejects.toThrow(/not found/i);
+    await first.kill();
+    const second = await editor({ journal });
+    await second.agent.request(session.resume, { sessionId: id, cwd: '/work', mcpServers: [] });
+    expect(second.told().flat()).not.toContain('You said: user: hi');
+    expect(await second.prompt(id, 'still there?')).toEqual({ stopReason: 'end_turn' });
+    expect(second.told().flat().join()).toContain('user: hi');
+  });
+
+  it('the MCP servers that the editor names are the agent’s', async () => {
+    const { agent, prompt, told } = await editor();
+    const server = {
+      name: 'every one',
+      command: process.execPath,
+      args: [resolve('node_modules/@modelcontextprotocol/server-everything/dist/index.js'), 'stdio'],
+      env: [],
+    };
+    const { sessionId } = await agent.request(session.new, { cwd: '/work', mcpServers: [server as never] });
+    expect(await prompt(sessionId, 'echo')).toEqual({ stopReason: 'end_turn' });
+    const updates = told();
+    expect(updates).toContainEqual(['tool_call_update', 'completed']);
+    expect(updates.at(-1)).toEqual(['agent_message_chunk', 'Done.']);
   });
 
   it('D-1: when the editor leaves, what runs is suspended; it is asked for again, and its talk goes on', async () => {

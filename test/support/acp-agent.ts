@@ -23,6 +23,7 @@ function reply(request: RehearsalRequest): RehearsedReply {
     return { calls: [{ name: 'write_text_file', input: { path: '/tmp/none/a.txt', content: 'new' } }] };
   if (asked.includes('read')) return { calls: [{ name: 'read_text_file', input: { path: '/a.txt' } }] };
   if (asked.includes('run')) return { calls: [{ name: 'run_command', input: { command: 'ls', args: ['-l'] } }] };
+  if (asked.includes('echo')) return { calls: [{ name: 'every-one__echo', input: { message: 'hello' } }] };
   if (asked.includes('whisper')) return { calls: [{ name: 'whisper', input: {} }] };
   if (asked.includes('hang')) return { reasoning: 'Hm.', text: 'One moment.', calls: [{ name: 'hang', input: {} }] };
   if (asked.includes('refuse')) return { finishReason: 'content-filter' };
