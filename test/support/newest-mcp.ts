@@ -66,6 +66,11 @@ export async function newestServer({ lacking, ttlMs = 60_000 }: { lacking?: stri
       listed = [{ name: 'added', inputSchema: schema() }];
       handler.notify.toolsChanged();
     },
+    /** Breaks all connections, and changes the tools while nobody listens. */
+    changeUnheard: () => {
+      http.closeAllConnections();
+      listed = [{ name: 'added', inputSchema: schema() }];
+    },
     [Symbol.asyncDispose]: async () => {
       await handler.close();
       http.closeAllConnections();

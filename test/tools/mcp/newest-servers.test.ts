@@ -112,6 +112,20 @@ describe('C-5: a server of revision 2026-07-28', () => {
     expect(server.methods().filter((method) => method === 'server/discover')).toHaveLength(1);
   });
 
+  it('a pool whose subscription broke off opens it again, and has what changed meanwhile', async () => {
+    await using server = await newestServer();
+    await using pool = mcpPool({ docs: { url: server.url } });
+    await session(pool.servers.docs as never, []);
+    const begun = (name: string) => server.methods().filter((method) => method === name).length;
+    await expect.poll(() => begun('subscriptions/listen')).toBe(1);
+    const lists = begun('tools/list');
+    server.changeUnheard();
+    await expect.poll(() => begun('subscriptions/listen'), { timeout: 20_000 }).toBeGreaterThan(1);
+    await expect.poll(() => begun('tools/list'), { timeout: 20_000 }).toBeGreaterThan(lists);
+    const run = await session(pool.servers.docs as never, [call('docs__added', { text: 'new' })]);
+    expect(texts(run)[0]).toBe('new');
+  });
+
   it('a list that holds is not read again', async () => {
     await using server = await newestServer();
     await using pool = mcpPool({ docs: { url: server.url } });
