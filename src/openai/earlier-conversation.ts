@@ -4,6 +4,7 @@ import { readSession } from '../session/replay/replay-session.ts';
 import type { Metadata } from '../vocabulary/metadata.ts';
 import { BadRequest } from './completion-request.ts';
 import { responsePrefix } from './response.ts';
+import { isInstructing } from './response-request.ts';
 
 const field = 'previous_response_id';
 
@@ -24,7 +25,7 @@ export async function earlierConversation(
     throw new BadRequest(`There is no response "${responseId}".`, field, 404);
   if (!['succeeded', 'failed', 'aborted'].includes(row.status))
     throw new BadRequest(`The response "${responseId}" has not ended.`, field, 409);
-  return (await readSession(journal, sessionId)).conversation;
+  return (await readSession(journal, sessionId)).conversation.filter((message) => !isInstructing(message));
 }
 
 function isSame(one: Metadata, other: Metadata): boolean {

@@ -69,12 +69,23 @@ export function responseRequest(body: unknown): ResponseRequest {
   return {
     model,
     // As with a system message: what a client sends is only text from the client.
-    messages: [...(instructions == null ? [] : [{ role: 'user' as const, content: instructions }]), ...given],
+    messages: [...(instructions == null ? [] : [instructing(instructions)]), ...given],
     previous: previous ?? null,
     store: store !== false,
     stream: stream === true,
     metadata: metadata ?? {},
   };
+}
+
+const mark = { pawl: { instructions: true } };
+
+function instructing(text: string): InputMessage {
+  return { role: 'user', content: text, providerOptions: mark };
+}
+
+/** Whether a message holds the instructions of one request: they do not hold for the next. */
+export function isInstructing(message: InputMessage): boolean {
+  return 'providerOptions' in message && message.providerOptions?.pawl?.instructions === true;
 }
 
 function inputMessageOf({ role, content }: z.output<typeof itemSchema>): InputMessage[] {

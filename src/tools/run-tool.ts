@@ -16,6 +16,7 @@ import type { Conversation } from '../observe/conversation.ts';
 import type { FollowedCalls } from '../observe/followed-calls.ts';
 import type { KeptResults } from '../observe/kept-results.ts';
 import { ownCopy } from '../platform/own-copy.ts';
+import { isRecord } from '../platform/plain-json.ts';
 import { oneAtATime } from '../platform/promises.ts';
 import { estimateOutputTokens } from '../vocabulary/tokens.ts';
 import { ToolError } from '../vocabulary/tool-error.ts';
@@ -125,7 +126,7 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
         const replied = options.questions.ask(callId, clock, options.clientToolTimeoutMs, ownSignal);
         options.sight({ type: 'tool.asked', callId, name, ...question });
         const reply = await replied;
-        options.sight({ type: 'tool.replied', callId, name, accepted: !reply.isError });
+        options.sight({ type: 'tool.replied', callId, name, accepted: !reply.isError && isRecord(reply.output) });
         progressedAt = clock.now();
         // A person's time is not the tool's.
         startedAt += progressedAt - askedAt;

@@ -146,6 +146,17 @@ describe('a response that continues an earlier one', () => {
     await journal.close();
   });
 
+  it('has not the instructions of that request, which hold for it alone', async () => {
+    const journal = sqliteJournal(freshFile());
+    const model = rehearsalModel([{ text: 'Salve.' }, { text: 'Hello.' }]);
+    await using server = await served([texter([], { models: [model] })], { journal });
+    const { id } = await server.client.responses.create({ ...ask, instructions: 'In Latin.' });
+    await server.client.responses.create({ ...ask, instructions: 'In English.', previous_response_id: id });
+    const said = JSON.stringify(model.requests[1]?.prompt);
+    expect([said.includes('In Latin.'), said.includes('In English.')]).toEqual([false, true]);
+    await journal.close();
+  });
+
   it('is not found by a caller with other metadata, and needs a journal', async () => {
     const journal = sqliteJournal(freshFile());
     const metadata = (request: Request) => ({ tenant: request.headers.get('x-tenant') ?? '' });

@@ -202,6 +202,34 @@ describe('agUiHandler, with the client of AG-UI over HTTP', () => {
     expect(given.counts()).toEqual({ sessions: 1, requests: 2, answered: 1 });
   });
 
+  it('a batch has the answers inside it, and the calls inside are not the model’s own later', async () => {
+    const inside = {
+      calls: [
+        { tool: 'search', input: { q: 'moss' } },
+        { tool: 'guarded', input: { path: '/x' } },
+      ],
+    };
+    await using given = await connected(
+      answering(call('batch', inside), () => 'Done.'),
+      {
+        tools: { search, guarded },
+        builtIns: { batch: true },
+      } as Definition,
+    );
+    given.say('Do both.');
+    await given.run();
+    const [interrupt] = given.client.pendingInterrupts;
+    const resume = [{ interruptId: interrupt?.id ?? '', status: 'resolved' as const, payload: { approved: true } }];
+    await given.run({ resume });
+    given.say('And?');
+    await given.run();
+    const { messages = [] } = given.models.requests.at(-1)?.body ?? {};
+    const answers = messages.filter(({ role }) => role === 'tool').map(({ content }) => String(content));
+    expect(answers).toHaveLength(1);
+    expect(answers[0]).toContain('found moss');
+    expect(answers[0]).toContain('deleted /x');
+  });
+
   it('sub-agents start and end, and what they ask interrupts the run, too', async () => {
     await using server = await startModelServer(({ body: { messages, tools = [] } }) => {
       const answer = messages.findLast(({ role }) => role === 'tool');
@@ -250,6 +278,7 @@ describe('the input of a run', () => {
 
   it.each<[object, string]>([
     [{ messages: undefined }, '`body.messages` is required'],
+    [{ messages: [] }, '`body.messages` must hold at least one message with content; got none.'],
     [{ messages: [{ role: 'alien' }] }, 'a message of a role of AG-UI'],
     [{ tools: [{ name: 'paint' }] }, '`body.tools` must be client-side tools of the agent; it has no paint.'],
     [{ resume: [{ interruptId: 'a/b', status: 'resolved', payload: { approved: true } }] }, '`body.state'],

@@ -166,6 +166,29 @@ describe('toAgent: calls that wait for somebody', () => {
     expect(given.counts()).toEqual({ sessions: 1, requests: 2, answered: 1 });
   });
 
+  it('a decision on some of the calls that wait is refused, and decides nothing', async () => {
+    const both: ServerScript = ({ body: { messages } }) =>
+      messages.some(({ role }) => role === 'tool')
+        ? { text: 'Both.' }
+        : { calls: ['/a', '/b'].map((path) => ({ name: 'guarded', input: { path } })) };
+    await using given = await served(both, { tools: { guarded } });
+    const prompt: ModelMessage = { role: 'user', content: 'Delete them.' };
+    const asked = await given.agent.generate({ messages: [prompt] });
+    const ids = asked.content.flatMap((part) => (part.type === 'tool-approval-request' ? [part.approvalId] : []));
+    const deciding = (some: readonly string[]): ModelMessage[] => [
+      ...[prompt, ...asked.response.messages],
+      {
+        role: 'tool',
+        content: some.map((approvalId) => ({ type: 'tool-approval-response' as const, approvalId, approved: true })),
+      },
+    ];
+    await expect(given.agent.generate({ messages: deciding(ids.slice(1)) })).rejects.toMatchObject({
+      code: 'invalid_messages',
+    });
+    expect((await given.agent.generate({ messages: deciding(ids) })).text).toBe('Both.');
+    expect(given.counts()).toEqual({ sessions: 1, requests: 2, answered: 2 });
+  });
+
   it('a page with useChat approves, and the conversation goes on in a new session without Pawl’s own marks', async () => {
     await using given = await served(script, { tools: { guarded } });
     const ask = async (uiMessages: UIMessage[]) => {

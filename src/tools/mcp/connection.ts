@@ -57,6 +57,7 @@ export class McpConnection {
     this.tasks = new RemoteTasks({
       ...{ clock, server: name, handlers: config.handlers },
       ask: (params) => this.asking.answer(params),
+      told: (error) => inform(this.listeners, error),
       alive: (signal) => this.alive(signal),
       lose: (connected, message) => this.lose(connected, message),
       said: (text) => this.sent.removedFrom(text),
@@ -156,7 +157,7 @@ export class McpConnection {
       said: (text) => this.sent.removedFrom(text),
       suspect: (why) => this.suspect(client, new Error(why)),
     });
-    const taskId = taskIn(returned);
+    const taskId = taskIn(this.name, returned);
     if (taskId === null) return this.read(returned);
     await run.follow(taskId);
     return this.read(await this.tasks.follow(taskId, run));

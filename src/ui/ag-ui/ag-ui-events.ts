@@ -18,6 +18,9 @@ export class AgUiEvents {
   private readonly waiting = new Map<string, Waiting>();
   /** The calls inside batches. */
   private readonly inner = new Set<string>();
+  private readonly batches = new Set<string>();
+  /** The batches of which a page need not know that they were received. */
+  private readonly acknowledged = new Set<string>();
   /** How the sub-agents that run were told, by the ids of their sessions. */
   private readonly subAgents = new Map<string, AgUiEvent>();
   private isBegun = false;
@@ -35,7 +38,11 @@ export class AgUiEvents {
   takeEvent(event: SessionEvent): AgUiEvent[] {
     switch (event.type) {
       case 'attempt.replied':
-        for (const { callId, within } of event.calls) if (within !== null) this.inner.add(callId);
+        for (const { callId, within } of event.calls) {
+          if (within === null) continue;
+          this.inner.add(callId);
+          this.batches.add(event.calls[within]?.callId ?? '');
+        }
         return [];
       case 'tool.approvalRequested':
       case 'tool.handedOut': {
@@ -56,6 +63,13 @@ export class AgUiEvents {
       case 'tool.denied':
       case 'tool.answered':
         this.waiting.delete(approvalIdOf(event));
+        // The answers inside a batch are its answer, once they are all there.
+        if (event.type === 'tool.answered' && event.path.length === 0 && this.batches.has(event.callId))
+          this.acknowledged.add(event.callId);
+        return [];
+      case 'attempt.finished':
+      case 'attempt.progressed':
+        if (event.path.length === 0) this.acknowledged.clear();
         return [];
       case 'subAgent.started': {
         const { childSessionId: subagentRunId, name, callId: parentToolCallId, path, sessionId } = event;
@@ -111,7 +125,9 @@ export class AgUiEvents {
         return [{ type: 'CUSTOM', name, value }];
       }
       case 'tool-output-available':
-        return chunk.output === waitingOutput ? [] : this.messages.take(chunk);
+        return chunk.output === waitingOutput || this.acknowledged.has(chunk.toolCallId)
+          ? []
+          : this.messages.take(chunk);
       default:
         return this.messages.take(chunk);
     }

@@ -4,7 +4,7 @@ import { check } from '../../input/check.ts';
 import { PawlError } from '../../input/errors.ts';
 import { flag, nonBlank, text } from '../../input/shapes.ts';
 import type { InputMessage } from '../../model/messages.ts';
-import { callOfApproval, callOfPart } from '../call-reference.ts';
+import { callOfApproval, callOfPart, isInnerPart } from '../call-reference.ts';
 import type { UIRequest } from '../chat/ui-request.ts';
 import type { AgUiRun } from './run.ts';
 
@@ -92,12 +92,15 @@ export function readAgUiInput(body: unknown, { tools }: Agent): { asked: UIReque
   }));
   const last = messages.at(-1);
   const isAnswer = (resume ?? []).length > 0 || last?.role === 'tool';
-  const own = typeof state === 'object' && state !== null ? state : {};
+  const kept = typeof state === 'object' && state !== null ? state : {};
+  const given = [...said, ...conversation(messages)];
+  if (given.length === 0)
+    throw new PawlError('invalid_messages', '`body.messages` must hold at least one message with content; got none.');
   return {
-    run: { threadId, runId, messages: (body as { messages: object[] }).messages, state: own },
+    run: { threadId, runId, messages: (body as { messages: object[] }).messages, state: kept },
     asked: {
       chatId: threadId,
-      messages: [...said, ...conversation(messages)],
+      messages: given,
       decided: isAnswer
         ? decidedIn(messages, resume ?? [], check(stateSchema, state, 'body.state', 'invalid_messages'))
         : null,
@@ -151,7 +154,7 @@ function conversation(messages: readonly Message[]): InputMessage[] {
       case 'developer':
         return [{ role: 'user', content: filesIn(message.content) }];
       case 'assistant': {
-        const calls = (message.toolCalls ?? []).map(({ id, function: { name, arguments: input } }) => {
+        const calls = own(message.toolCalls).map(({ id, function: { name, arguments: input } }) => {
           return { type: 'tool-call' as const, toolCallId: id, toolName: name, input: parsedOr(input) };
         });
         const said =
@@ -164,7 +167,7 @@ function conversation(messages: readonly Message[]): InputMessage[] {
           error == null
             ? { type: 'text' as const, value: textIn(content) }
             : { type: 'error-text' as const, value: error };
-        const toolName = names.get(toolCallId);
+        const toolName = isInnerPart(toolCallId) ? undefined : names.get(toolCallId);
         return toolName === undefined
           ? []
           : [{ role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output }] }];
@@ -173,6 +176,11 @@ function conversation(messages: readonly Message[]): InputMessage[] {
         return [];
     }
   });
+}
+
+/** The calls of the conversation itself: those of sub-agents and batches are shown beside them. */
+function own(calls: Extract<Message, { role: 'assistant' }>['toolCalls']) {
+  return (calls ?? []).filter(({ id }) => !isInnerPart(id));
 }
 
 function filesIn(content: Content) {

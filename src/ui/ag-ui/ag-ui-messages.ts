@@ -31,6 +31,9 @@ export class AgUiMessages {
   constructor(prefix: string, earlier: readonly object[]) {
     this.prefix = prefix;
     this.earlier = earlier;
+    for (const message of earlier)
+      if ('role' in message && message.role === 'tool' && 'toolCallId' in message)
+        this.answered.add(String(message.toolCallId));
   }
 
   /** A step begins. */

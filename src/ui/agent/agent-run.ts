@@ -16,6 +16,8 @@ type Call = {
   answer: PromiseWithResolvers<Answered | null>;
   waits: 'approval' | 'answer' | null;
   isDecided: boolean;
+  /** What a client gave, beside the approval of its own call. */
+  given: CallAnswered | null;
 };
 
 const nobody = 'No one can be asked here for a call of a sub-agent or of a batch.';
@@ -79,19 +81,26 @@ export class AgentRun {
     return result.value ?? result.message;
   }
 
-  /** Decides the calls that wait: those that have no decision are denied. Returns false if none waits. */
-  decide(decisions: ReadonlyMap<string, CallDecision>, answers: ReadonlyMap<string, CallAnswered>): boolean {
-    const waiting = [...this.calls].filter(([, { waits, isDecided }]) => waits !== null && !isDecided);
-    for (const [callId, call] of waiting) {
+  /** The calls that wait for a decision or an answer, by id, and for which. */
+  get waiting(): ReadonlyMap<string, 'approval' | 'answer'> {
+    return new Map(
+      [...this.calls].flatMap(([callId, { waits, isDecided }]) =>
+        waits === null || isDecided ? [] : [[callId, waits] as const],
+      ),
+    );
+  }
+
+  /** Decides the calls that wait. */
+  decide(decisions: ReadonlyMap<string, CallDecision>, answers: ReadonlyMap<string, CallAnswered>): void {
+    for (const callId of this.waiting.keys()) {
+      const call = this.calls.get(callId);
+      const [decision, answer] = [decisions.get(callId), answers.get(callId)];
+      if (call === undefined) continue;
       call.isDecided = true;
-      if (call.waits === 'approval')
-        this.session.approve(callId, decisions.get(callId) ?? { approved: false, reason: 'No decision was given.' });
-      else {
-        const { output, isError } = answers.get(callId) ?? { output: 'No answer was given.', isError: true };
-        this.session.answer(callId, output, { isError });
-      }
+      call.given = answer ?? null;
+      if (call.waits === 'approval' && decision !== undefined) this.session.approve(callId, decision);
+      else if (answer !== undefined) this.session.answer(callId, answer.output, { isError: answer.isError });
     }
-    return waiting.length > 0;
   }
 
   /** Aborts the session when the signal aborts. */
@@ -158,6 +167,7 @@ export class AgentRun {
         answer: Promise.withResolvers(),
         waits: null,
         isDecided: false,
+        given: null,
       });
     }
     this.reply = null;
@@ -174,8 +184,10 @@ export class AgentRun {
     call.waits = event.type === 'tool.approvalRequested' ? 'approval' : 'answer';
     call.isDecided = false;
     call.isAsked.resolve(call.waits === 'approval');
+    if (!wasApproved) return;
     // A call that was approved waits once more, now for its answer.
-    if (wasApproved) this.add(stepOf([], this.taken('tool-calls')));
+    if (call.given === null) this.add(stepOf([], this.taken('tool-calls')));
+    else this.decide(new Map(), new Map([[event.callId, call.given]]));
   }
 
   private settle(callId: string, answer: Answered | null): void {

@@ -24,9 +24,10 @@ function withoutOwn({ providerOptions, ...part }: CallPart): CallPart {
 
 /**
  * Decides the calls that the last message decides or answers, and returns their session; null for messages that begin one.
- * Throws `session_unknown` for a decision on a session that does not wait here.
+ * Throws `session_unknown` for a decision on a session that does not wait here, and `invalid_messages` unless all that
+ * waits is decided.
  */
-export function decided(messages: readonly ModelMessage[], waiting: ReadonlyMap<string, AgentRun>): AgentRun | null {
+export function decided(messages: readonly ModelMessage[], runs: ReadonlyMap<string, AgentRun>): AgentRun | null {
   const last = messages.at(-1);
   const asking = messages.findLast(({ role }) => role === 'assistant');
   if (last?.role !== 'tool' || asking === undefined || typeof asking.content === 'string') return null;
@@ -39,23 +40,31 @@ export function decided(messages: readonly ModelMessage[], waiting: ReadonlyMap<
   );
   const decisions = new Map<string, CallDecision>();
   const answers = new Map<string, CallAnswered>();
-  for (const part of messages
-    .slice(messages.indexOf(asking))
-    .flatMap(({ content }): Part[] => [...content] as Part[])) {
-    if (part.type === 'tool-approval-response') {
-      const { approvalId, approved, reason } = part;
-      const callId = asked.get(approvalId);
-      if (callId !== undefined) decisions.set(callId, { approved, ...(reason !== undefined && { reason }) });
-    }
-    if (part.type === 'tool-result') answers.set(part.toolCallId, outputOfPart(part.output));
+  const since = messages.slice(messages.indexOf(asking) + 1).flatMap(({ content }) => [...content] as Part[]);
+  for (const part of since) if (part.type === 'tool-result') answers.set(part.toolCallId, outputOfPart(part.output));
+  // The SDK takes decisions from there alone.
+  for (const part of last.content) {
+    if (part.type !== 'tool-approval-response') continue;
+    const { approvalId, approved, reason } = part;
+    const callId = asked.get(approvalId);
+    if (callId !== undefined) decisions.set(callId, { approved, ...(reason !== undefined && { reason }) });
   }
-  const run = sessionId === null ? undefined : waiting.get(sessionId);
-  if (run?.decide(decisions, answers) === true) return run;
-  if (decisions.size === 0) return null;
-  throw new PawlError(
-    'session_unknown',
-    `No session of this agent waits here for the decision on ${[...decisions.keys()].join(', ')}.`,
+  const run = sessionId === null ? undefined : runs.get(sessionId);
+  const waiting = [...(run?.waiting ?? [])];
+  if (run === undefined || waiting.length === 0) {
+    if (decisions.size === 0) return null;
+    const named = [...decisions.keys()].join(', ');
+    throw new PawlError('session_unknown', `No session of this agent waits here for the decision on ${named}.`);
+  }
+  const missing = waiting.flatMap(([callId, waits]) =>
+    (waits === 'approval' ? decisions : answers).has(callId) ? [] : [callId],
   );
+  if (missing.length > 0) {
+    const what = 'must decide or answer every call that waits';
+    throw new PawlError('invalid_messages', `The last message ${what}; it lacks ${missing.join(', ')}.`);
+  }
+  run.decide(decisions, answers);
+  return run;
 }
 
 function sessionOf({ providerOptions }: CallPart): string | null {

@@ -46,8 +46,8 @@ const callSchema = z.strictObject({ context: z.unknown().optional(), metadata: m
  *
  * A session that fails rejects `generate` with `SessionFailed`, which is an error part in a stream. A call that needs
  * approval, or that a client answers, ends the result as with the SDK's own agents, and the next call of this object
- * decides it: one that is left undecided is denied, and a session that does not wait in this process is refused with
- * `session_unknown`. Calls of sub-agents and batches that need a person are denied, and `abortSignal` aborts the session.
+ * decides it: all that wait together (else `invalid_messages`), in this process (else `session_unknown`). Calls of
+ * sub-agents and batches that need a person are denied, and `abortSignal` aborts the session.
  * Throws `invalid_options` and `invalid_budget`.
  */
 export function toAgent<Report, Context>(

@@ -7,7 +7,6 @@ import type { SessionEvent } from '../../observe/events.ts';
 import type { LoggerOption } from '../../observe/log/logger.ts';
 import { headOf } from '../../platform/text.ts';
 import { redact } from '../../secrets/redact.ts';
-import { declineQuestion } from '../../session/declined-questions.ts';
 import type { SessionOptions } from '../../session/options.ts';
 import type { Session, SessionResult } from '../../session/session.ts';
 import { startSession } from '../../session/start-session.ts';
@@ -199,7 +198,6 @@ async function runLoggedSession(
       onEvent: (event, own) => {
         log.write(event);
         if (event.type === 'tool.approvalRequested') void decide(event);
-        if (event.type === 'tool.asked') void started.promise.then((session) => declineQuestion(event, session));
         return onSessionEvent?.(event, own);
       },
     });

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { resumeSession, runSession, type SessionEvent, sqliteJournal, startSession } from '../../../src/index.ts';
 import { following } from '../../support/following.ts';
@@ -52,6 +55,39 @@ describe('a tool of a server that answers with a task', () => {
     const declined = await runSession(following(url), { prompt: 'Write.', logger });
     expect(declined.report.content).toMatch(/So: .*[Dd]eclined/);
     expect(letters()).toEqual([]);
+  });
+
+  it('a handler that throws declines, and a server that is busy is asked again', async () => {
+    const { start, letters } = await processes();
+    const { url } = await start();
+    let polls = 0;
+    const busy = createServer(async (incoming, outgoing) => {
+      const body = await text(incoming);
+      if (body.includes('"tasks/get"')) polls += 1;
+      if (polls === 1 && body.includes('tasks/get')) {
+        outgoing.writeHead(502).end('bad gateway');
+        return;
+      }
+      const { 'content-length': _, host: __, connection: ___, ...headers } = incoming.headers;
+      const answer = await fetch(url, {
+        method: String(incoming.method),
+        headers: headers as Record<string, string>,
+        ...(incoming.method === 'POST' && { body }),
+      });
+      outgoing.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
+      outgoing.end(Buffer.from(await answer.arrayBuffer()));
+    });
+    await new Promise<void>((resolve) => busy.listen(0, '127.0.0.1', resolve));
+    const elicit = () => {
+      throw new Error('no window');
+    };
+    const at = `http://127.0.0.1:${(busy.address() as AddressInfo).port}/mcp`;
+    const result = await runSession(following(at, { handlers: { elicit } }), { prompt: 'Write.', logger });
+    busy.closeAllConnections();
+    await new Promise((resolve) => busy.close(resolve));
+    expect(result.report.content).toMatch(/So: .*[Dd]eclined/);
+    expect([letters(), polls > 1]).toEqual([[], true]);
+    expect(result.counters.toolCalls).toMatchObject({ ...once1, succeeded: 1 });
   });
 
   it('D-4c: is waited for again after kill -9 of the session’s process: the call is not sent twice', async () => {

@@ -33,7 +33,8 @@ export class Asking {
     if (typeof elicit === 'function') return elicit(params);
     const [only, ...others] = this.running;
     const run = this.runs.getStore() ?? (others.length === 0 ? only : undefined);
-    if (elicit !== 'ask' || run === undefined) return { action: 'decline' };
+    // A task's questions come as they are.
+    if (elicit !== 'ask' || run === undefined || typeof params?.message !== 'string') return { action: 'decline' };
     const url = 'url' in params && typeof params.url === 'string' ? ` ${params.url}` : '';
     const asked = 'requestedSchema' in params ? plainJson(params.requestedSchema) : null;
     const schema: JsonObject = isRecord(asked) ? (asked as JsonObject) : { type: 'object', properties: {} };

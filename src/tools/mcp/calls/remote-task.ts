@@ -1,4 +1,4 @@
-import type { CallToolResult, ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
+import { type CallToolResult, type ElicitRequest, type ElicitResult, SdkHttpError } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { type Clock, sleep } from '../../../host/clock.ts';
 import { LeftForLater } from '../../../host/effect-context.ts';
@@ -11,6 +11,8 @@ import { mostProgressBytes } from './call.ts';
 import { isAnswer, saidWith } from './sdk-errors.ts';
 
 const [soonestMs, defaultMs, latestMs] = [50, 1_000, 30_000];
+/** Pauses before a request is sent again, in ms. */
+const [firstPauseMs, longestPauseMs] = [100, 5_000];
 /** Timeout of a question for a task, in ms. */
 const longestAnswerMs = 60_000;
 /** Timeout to tell a server that a task is not wanted any more, in ms. */
@@ -29,6 +31,8 @@ type RemoteTasksOptions = {
   clock: Clock;
   server: string;
   handlers: McpServerConfig['handlers'];
+  /** Hears what a handler throws. */
+  told: (error: unknown) => void;
   /** Answers what is asked of the user. */
   ask: (params: ElicitRequest['params']) => Promise<ElicitResult>;
   /** The connection, which is opened anew if it was lost. */
@@ -39,6 +43,14 @@ type RemoteTasksOptions = {
 };
 
 type Question = { method: string; params?: unknown };
+
+/** The task has ended without a result. */
+class TaskOver extends ToolError {}
+
+/** Whether a server, or what stands before it, may answer the same request otherwise later. */
+function isPassing(status: number): boolean {
+  return status >= 500 || status === 429 || status === 408;
+}
 
 /** The tasks of one server. */
 export class RemoteTasks {
@@ -58,7 +70,8 @@ export class RemoteTasks {
     try {
       return await this.ended(taskId, run);
     } catch (error) {
-      if (run.signal.aborted && !(run.signal.reason instanceof LeftForLater)) this.cancel(taskId);
+      const isLeft = run.signal.aborted && run.signal.reason instanceof LeftForLater;
+      if (!(error instanceof TaskOver) && !isLeft) this.cancel(taskId);
       throw error;
     }
   }
@@ -77,17 +90,20 @@ export class RemoteTasks {
       run.noteAlive();
       if (task.status === 'completed') return task.result as CallToolResult;
       if (task.status === 'failed')
-        throw new ToolError(
+        throw new TaskOver(
           `The task of the server ${server} failed: ${said(task.error?.message ?? 'no reason given')}.`,
         );
-      if (task.status === 'cancelled') throw new ToolError(`The server ${server} cancelled the task.`);
+      if (task.status === 'cancelled') throw new TaskOver(`The server ${server} cancelled the task.`);
       const message = task.statusMessage ?? '';
       if (message !== last && message !== '') run.progress({ type: 'text', value: said(message) }, mostProgressBytes);
       last = message;
       const open = Object.entries(task.inputRequests ?? {}).filter(([id]) => !answered.has(id));
       if (open.length > 0) {
         const inputResponses: Record<string, unknown> = {};
-        for (const [id, question] of open) inputResponses[id] = await this.answerTo(question);
+        for (const [id, question] of open) {
+          run.signal.throwIfAborted();
+          inputResponses[id] = await this.answerTo(question);
+        }
         await this.ask('tasks/update', { taskId, inputResponses }, z.looseObject({}), run.signal);
         for (const [id] of open) answered.add(id);
       }
@@ -99,7 +115,17 @@ export class RemoteTasks {
 
   /** Answers by the handlers of the configuration; what nobody answers is declined. */
   private async answerTo({ method, params }: Question): Promise<unknown> {
-    const { handlers } = this.options;
+    const { handlers, told } = this.options;
+    try {
+      return await this.answerOf({ method, params }, handlers);
+    } catch (error) {
+      // An application's own error: the server hears that nobody answers.
+      told(error);
+      return { action: 'decline' };
+    }
+  }
+
+  private async answerOf({ method, params }: Question, handlers: McpServerConfig['handlers']): Promise<unknown> {
     if (method === 'elicitation/create') return this.options.ask(params as never);
     if (method === 'sampling/createMessage' && handlers?.sample) return handlers.sample(params as never);
     return { action: 'decline' };
@@ -112,8 +138,8 @@ export class RemoteTasks {
     schema: z.ZodType<Answer>,
     signal: AbortSignal,
   ): Promise<Answer> {
-    const { alive, lose, said, server } = this.options;
-    for (;;) {
+    const { alive, lose, said, server, clock } = this.options;
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
       const connected = await alive(signal);
       try {
         return (await connected.client.request({ method, params }, schema, {
@@ -121,9 +147,16 @@ export class RemoteTasks {
         })) as Answer;
       } catch (error) {
         if (signal.aborted) throw error;
+        if (error instanceof SdkHttpError && isPassing(error.status)) {
+          await sleep(clock, pauseMs, signal);
+          signal.throwIfAborted();
+          continue;
+        }
         if (isAnswer(error) && connected.client.transport !== undefined)
           throw new ToolError(said(saidWith(error, server)));
         lose(connected, messageOf(error));
+        await sleep(clock, pauseMs, signal);
+        signal.throwIfAborted();
       }
     }
   }

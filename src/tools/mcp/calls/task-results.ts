@@ -1,6 +1,7 @@
 import type { CallToolResult, Transport } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { isRecord } from '../../../platform/plain-json.ts';
+import { ToolError } from '../../../vocabulary/tool-error.ts';
 
 /** The extension by which a server answers a call with a task. */
 export const tasksExtension = 'io.modelcontextprotocol/tasks';
@@ -30,8 +31,10 @@ function named<Message>(message: Message): Message {
   return { ...message, result } as Message;
 }
 
-/** Returns the id of the task that a result is; null for any other result. */
-export function taskIn({ _meta }: CallToolResult): string | null {
-  const task = created.safeParse(_meta?.[taskKey]);
-  return task.success ? task.data.taskId : null;
+/** Returns the id of the task that a result is; null for any other result. Throws if the task cannot be named. */
+export function taskIn(server: string, { _meta }: CallToolResult): string | null {
+  if (_meta?.[taskKey] === undefined) return null;
+  const task = created.safeParse(_meta[taskKey]);
+  if (task.success) return task.data.taskId;
+  throw new ToolError(`The server ${server} answered with an invalid task, which may run.`);
 }
