@@ -10,8 +10,8 @@ import {
 import type { Agent } from '../../agent/definition.ts';
 import { systemClock } from '../../host/clock.ts';
 import type { SessionEvent } from '../../observe/events.ts';
-import { declineQuestion } from '../../session/declined-questions.ts';
 import type { ApprovalInput, Session } from '../../session/session.ts';
+import { declineQuestion } from '../../session/unasked.ts';
 import { type ServerSessions, TooManySessions } from '../sessions.ts';
 import type { AgentTasks } from './agent-tasks.ts';
 import { approvalForm, decisionIn } from './approval-form.ts';

@@ -1,7 +1,7 @@
 import { type Reply, type ReplyPart, replyCalls, type Usage } from '../../../machines/index.ts';
 import type { SessionEvent } from '../../observe/events.ts';
-import { declineQuestion } from '../../session/declined-questions.ts';
 import type { Session, SessionResult } from '../../session/session.ts';
+import { declineQuestion } from '../../session/unasked.ts';
 import { type AgentStep, errorStep, reportStep, stepOf, type Taken } from './steps.ts';
 
 type Answered = Extract<SessionEvent, { type: 'tool.answered' }>;
