@@ -65,7 +65,7 @@ export class DriverCore<Command> {
     return { key, at: owner.now(), defect: owner.describeDefect(error) };
   }
 
-  /** Cancels every running effect: the session goes on elsewhere. */
+  /** Cancels every running effect: another process resumes the session. */
   cancelAll(): void {
     for (const running of this.running.values()) running.cancel(new LeftForLater());
   }

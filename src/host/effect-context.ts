@@ -31,11 +31,11 @@ export class RunningEffect implements EffectContext {
   }
 }
 
-/** Why an effect is cut off whose session goes on elsewhere: what it waits for is not to be ended. */
+/** The reason of an effect cut off because another process resumes the session: what it waits for must not be ended. */
 export class LeftForLater extends Error {
   override readonly name = 'LeftForLater';
 
   constructor() {
-    super('the session goes on in another process');
+    super('another process resumes the session');
   }
 }

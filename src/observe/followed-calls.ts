@@ -1,7 +1,7 @@
 import type { Fact } from '../../machines/index.ts';
 import type { Fold, Sighting } from './events.ts';
 
-/** The calls that an MCP server answered with a task: its id, by call id. Whoever goes on with the session waits for it. */
+/** The calls that an MCP server answered with a task: its id, by call id. A process that resumes the session waits for it. */
 export class FollowedCalls implements Fold {
   private readonly tasks = new Map<string, string>();
 

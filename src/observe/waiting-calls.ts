@@ -49,7 +49,7 @@ export class ClientCalls implements Fold {
   }
 }
 
-/** The calls whose MCP server asks its user, by call id. After a crash, nobody waits for the answer any more. */
+/** The ids of the calls whose MCP server has asked its user something. A crash ends the wait for the answer. */
 export class AskedCalls implements Fold {
   private readonly calls = new Set<string>();
 
@@ -67,7 +67,7 @@ export class AskedCalls implements Fold {
     return [...this.calls];
   }
 
-  /** Removes the question of a call, so it is answered once. Returns false if there is none. */
+  /** Removes the question of a call, so that it cannot be answered twice. Returns false if there is none. */
   takeCall(callId: string): boolean {
     return this.calls.delete(callId);
   }

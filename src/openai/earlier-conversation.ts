@@ -19,13 +19,14 @@ export async function earlierConversation(
 ): Promise<readonly InputMessage[]> {
   if (journal === undefined)
     throw new BadRequest('`previous_response_id` needs a server with a journal; this one keeps no responses.', field);
-  const sessionId = responseId.startsWith(responsePrefix) ? responseId.slice(responsePrefix.length) : '';
-  const [row] = sessionId === '' ? [] : await journal.list({ sessionId });
+  // No other session of the journal can be named, such as one of a chat.
+  const isOne = responseId.startsWith(responsePrefix) && /^[\w-]+$/.test(responseId);
+  const [row] = isOne ? await journal.list({ sessionId: responseId }) : [];
   if (row === undefined || !isSame(row.metadata, metadata))
     throw new BadRequest(`There is no response "${responseId}".`, field, 404);
   if (!['succeeded', 'failed', 'aborted'].includes(row.status))
     throw new BadRequest(`The response "${responseId}" has not ended.`, field, 409);
-  return (await readSession(journal, sessionId)).conversation.filter((message) => !isInstructing(message));
+  return (await readSession(journal, responseId)).conversation.filter((message) => !isInstructing(message));
 }
 
 function isSame(one: Metadata, other: Metadata): boolean {

@@ -21,7 +21,7 @@ import { Completion } from './completion.ts';
 import { BadRequest, type CompletionRequest, completionRequest } from './completion-request.ts';
 import { earlierConversation } from './earlier-conversation.ts';
 import { openaiError } from './outcome.ts';
-import { ResponseAnswer } from './response.ts';
+import { ResponseAnswer, responsePrefix } from './response.ts';
 import { type ResponseRequest, responseRequest } from './response-request.ts';
 import { SpokenText } from './spoken-text.ts';
 
@@ -149,14 +149,14 @@ class CompletionServer {
     const { agent, given } = await this.asked(asked.model, request);
     const { journal } = this.options;
     const earlier = previous === null ? [] : await earlierConversation(journal, previous, given);
-    const sessionId = randomId();
-    const kept = store && journal !== undefined ? { journal } : {};
+    const sessionId = `${responsePrefix}${randomId()}`;
+    const isKept = store && journal !== undefined;
     const running = this.start(
       agent,
-      { ...given, ...kept, sessionId, messages: [...earlier, ...asked.messages] },
+      { ...given, ...(isKept && { journal }), sessionId, messages: [...earlier, ...asked.messages] },
       request,
     );
-    const response = new ResponseAnswer(sessionId, asked, Date.now(), running.text);
+    const response = new ResponseAnswer(sessionId, { ...asked, store: isKept }, Date.now(), running.text);
     return asked.stream ? answeredInPieces(running, response) : answeredWhole(running, response);
   }
 

@@ -29,7 +29,7 @@ export class ResponseAnswer implements Answering {
     this.id = id;
     this.spoken = spoken;
     this.head = {
-      id: `${responsePrefix}${id}`,
+      id,
       object: 'response',
       created_at: Math.floor(at / 1_000),
       model,
@@ -96,7 +96,7 @@ export class ResponseAnswer implements Answering {
   }
 
   private messageId(): string {
-    return `msg_${this.id}_${Math.max(this.items, 1)}`;
+    return `msg_${this.id.slice(responsePrefix.length)}_${Math.max(this.items, 1)}`;
   }
 
   private response(status: 'in_progress' | 'completed' | 'failed', output: object[]): object {
@@ -150,7 +150,7 @@ export class ResponseAnswer implements Answering {
   }
 }
 
-/** What a response's id has before that of its session. */
+/** What the id of a response begins with, which is that of its session. */
 export const responsePrefix = 'resp_';
 
 function partOf(text: string): object {

@@ -3,7 +3,7 @@ import { withoutSecrets } from '../secrets/redact.ts';
 import { safeLength } from '../secrets/written-secrets.ts';
 
 /**
- * What a client is told of a reply's text: a piece of it, that it stays and the session goes on (before the calls of a
+ * What a client is told of a reply's text: a piece of it, that it stays and the session continues (before the calls of a
  * turn), or that it failed and does not count. `text` of the last two is what was held back of it.
  */
 export type Spoken = { type: 'piece' | 'stays' | 'fails'; text: string };

@@ -73,7 +73,10 @@ function checkNames(agents: readonly Agent[], { tasks = false, journal }: ServeM
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined)
     throw new PawlError('invalid_options', `\`agents\` must have distinct names; got "${twice}" twice.`);
-  if (tasks === false) return;
+  if (tasks === false) {
+    if (journal === undefined) return;
+    throw unexpected('invalid_options', 'tasks', false, 'true, or names of agents: the journal holds tasks alone');
+  }
   const unknown = tasks === true ? undefined : tasks.find((name) => !names.includes(name));
   if (unknown !== undefined)
     throw unexpected('invalid_options', 'tasks', tasks, `true, or names of the agents (${names.join(', ')})`);

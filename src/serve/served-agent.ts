@@ -27,7 +27,7 @@ export type ServeMcpOptions = {
   /**
    * Whether a call of a client that declares the extension `io.modelcontextprotocol/tasks` is a task: it returns a handle at
    * once, which outlives the connection and, in the `journal`, this process. True for all agents, or the names of some.
-   * Default: false. `close` suspends the tasks, and the next process that is asked for one goes on with it.
+   * Default: false. `close` suspends the tasks, and the next process that is asked for one resumes it.
    */
   tasks?: boolean | readonly string[];
   /** Called with the events of all sessions. */

@@ -77,8 +77,9 @@ export type Session<Report = unknown> = {
    */
   approve(callId: string, decision: ApprovalInput): boolean;
   /**
-   * Answers a call of a client-side tool (one without `execute`), which the event `tool.handedOut` named, with JSON.
-   * Returns false if no such call waits, here or in a sub-agent, or several do (see `approve`).
+   * Answers a call of a client-side tool (one without `execute`), which the event `tool.handedOut` named, with JSON; or
+   * the question of an MCP server, which `tool.asked` named, with an object of its schema. Returns
+   * false if no such call waits, here or in a sub-agent, or several do (see `approve`).
    */
   answer(callId: string, output: unknown, options?: AnswerOptions): boolean;
   /**

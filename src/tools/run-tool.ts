@@ -11,7 +11,6 @@ import {
 import { within } from '../host/deadline.ts';
 import type { EffectContext } from '../host/driver.ts';
 import { eventLoop } from '../host/event-loop.ts';
-import { longestMs } from '../input/shapes.ts';
 import type { Conversation } from '../observe/conversation.ts';
 import type { FollowedCalls } from '../observe/followed-calls.ts';
 import type { KeptResults } from '../observe/kept-results.ts';
@@ -90,8 +89,8 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
   const inTurn = oneAtATime();
   // A server that reports progress is not hung.
   const moreMs = () => {
-    // Nor is one whose user is asked.
-    if (askedAt !== null) return longestMs;
+    // Nor is one whose user is asked: its time is looked at again.
+    if (askedAt !== null) return timeoutMs ?? 0;
     if (tool?.server === undefined || timeoutMs === null || progressedAt === null) return 0;
     const until = Math.min(progressedAt + timeoutMs, startedAt + options.maxToolMs);
     progressedAt = null;

@@ -1,7 +1,7 @@
 import OpenAI, { APIError } from 'openai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, listSessions, sqliteJournal } from '../../src/index.ts';
+import { defineAgent, listSessions, runSession, sqliteJournal } from '../../src/index.ts';
 import { openaiHandler } from '../../src/openai/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { freshFile } from '../support/journaled.ts';
@@ -169,7 +169,12 @@ describe('a response that continues an earlier one', () => {
       param: 'previous_response_id',
     });
     expect((await server.client.responses.create(next, as('a'))).output_text).toBe('Hello.');
-    for (const other of ['resp_none', 'none', id.slice(5)])
+    // Nor is a session of a chat in the same journal, whatever the chat's id is.
+    const chat = 'resp_chat:1';
+    await runSession(texter([{ text: 'Hello.' }]), {
+      ...{ prompt: 'Hi.', journal, sessionId: chat, metadata: { tenant: 'a' }, logger: false },
+    });
+    for (const other of ['resp_none', 'none', id.slice(5), chat, `resp_${chat}`])
       await expect(
         server.client.responses.create({ ...ask, previous_response_id: other }, as('a')),
       ).rejects.toMatchObject({ status: 404 });

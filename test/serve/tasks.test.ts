@@ -87,7 +87,8 @@ describe('a call of an agent as a task', () => {
       code: -32_021,
       data: { requiredCapabilities: { extensions: { [extension]: {} } } },
     });
-    expect((await ask('tasks/get', { taskId: `${taskId}x` })).error).toMatchObject({ code: -32_602 });
+    for (const other of [`${taskId}x`, `${taskId}:1`, 'chat:1'])
+      expect((await ask('tasks/get', { taskId: other })).error).toMatchObject({ code: -32_602 });
     expect((await ask('tasks/get', { taskId }, { 'mcp-name': 'task_other' })).error).toMatchObject({ code: -32_020 });
   });
 });
@@ -104,6 +105,7 @@ describe('what serveMcp is given for tasks', () => {
       { tasks: ['other'], journal: sqliteJournal(':memory:') },
       '`tasks` must be true, or names of the agents (helper)',
     ],
+    [agent, { journal: sqliteJournal(':memory:') }, 'the journal holds tasks alone'],
     [agent, { tasks: 5 }, 'a boolean, or the names of agents'],
   ])('is checked: %#', async (agents, options, message) => {
     const refused = serveMcp(agents as never, { transport: { http: {} }, ...options } as never);

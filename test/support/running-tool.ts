@@ -14,6 +14,7 @@ export function running(execute: Execute, tool: Partial<CatalogTool> = {}, optio
   const controller = new AbortController();
   const sights: object[] = [];
   const errors: unknown[] = [];
+  const questions = new Questions();
   const slots = (options.slots as Slots) ?? new Slots(1);
   const own = { name: 'look', timeoutMs: undefined, execute, ...tool };
   const tools: Record<string, unknown> = { look: own, ...(options.tools as object) };
@@ -46,10 +47,10 @@ export function running(execute: Execute, tool: Partial<CatalogTool> = {}, optio
       conversation: { messages: ['m'], inputOf: (index: number) => ({ index }) },
       keptResults: { page: (id: string, page: number) => ({ text: `${id} ${page}`, of: 9 }) },
       followedCalls: { taskOf: () => null },
-      questions: new Questions(),
+      questions,
     } as never,
     call,
     { key: 'k', signal: controller.signal } as never,
   );
-  return { outcome, clock, controller, sights, errors, slots };
+  return { outcome, clock, controller, sights, errors, slots, questions };
 }

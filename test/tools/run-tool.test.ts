@@ -141,6 +141,34 @@ describe('C-1 C-3: one call of one tool', () => {
     }
   });
 
+  it("C-1: a person's time is not the tool's, whose own time is bounded after the answer as before", async () => {
+    let isAnswered = false;
+    const { outcome, clock, questions, sights } = running(
+      async (_input, run) => {
+        await run.ask({ message: 'Which?', schema: {} });
+        isAnswered = true;
+        return new Promise(() => undefined);
+      },
+      { server: 'lib' },
+    );
+    while (sights.length === 0) await turn();
+    for (let waited = 0; waited < 4; waited += 1) {
+      clock.advance(50);
+      await turn();
+    }
+    expect(questions.reply('c', { output: { which: 'this' }, isError: false })).toBe(true);
+    while (!isAnswered) await turn();
+    for (let waited = 0; waited < 2; waited += 1) {
+      clock.advance(50);
+      await turn();
+    }
+    expect(await outcome).toMatchObject({ slug: 'tool_timeout' });
+    expect(sights).toEqual([
+      { type: 'tool.asked', callId: 'c', name: 'look', message: 'Which?', schema: {} },
+      { type: 'tool.replied', callId: 'c', name: 'look', accepted: true },
+    ]);
+  });
+
   it('C-3: an error that comes late is told', async () => {
     let fail: ((error: Error) => void) | null = null;
     const { outcome, clock, errors } = running(() => new Promise((_resolve, reject) => (fail = reject)));

@@ -34,7 +34,7 @@ export type CallOptions = {
   ask: ((asked: ApprovalAsked, withdrawn: AbortSignal) => Promise<Pick<ApprovalInput, 'approved' | 'reason'>>) | null;
 };
 
-/** A call of the agent: one session, which may go on over several requests of its client (`input_required`). */
+/** A call of the agent: one session, which may take several requests of its client (`input_required`). */
 class AgentCall {
   /** Nobody who has not been told it can name it. */
   readonly handle = randomBytes(24).toString('base64url');

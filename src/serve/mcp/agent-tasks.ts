@@ -25,7 +25,6 @@ export const tasksExtension = 'io.modelcontextprotocol/tasks';
 
 /** How often a client should ask, in ms. */
 const pollIntervalMs = 1_000;
-const idPrefix = 'task_';
 
 type Task = {
   taskId: string;
@@ -46,7 +45,7 @@ type Asked = Extract<SessionEvent, { type: 'tool.approvalRequested' | 'tool.hand
 
 /**
  * Calls of agents as tasks: each is a session in the journal, whose id is the handle. Nobody who has not been told it can
- * name it. Whichever process is asked for one that no process runs goes on with it.
+ * name it. A process that is asked for one that no process runs resumes it.
  */
 export class AgentTasks {
   readonly journal: Journal;
@@ -71,7 +70,7 @@ export class AgentTasks {
 
   /** Starts a task, and resolves once it is written down. Throws `TooManySessions`. */
   async create(agent: Agent, prompt: string): Promise<Task & { resultType: 'task' }> {
-    const taskId = `${idPrefix}${randomBytes(24).toString('base64url')}`;
+    const taskId = `task_${randomBytes(24).toString('base64url')}`;
     const begun = Promise.withResolvers<void>();
     const { journal } = this;
     const result = this.sessions.start(agent, { prompt, journal, sessionId: taskId }, (_, session) => {
@@ -79,7 +78,10 @@ export class AgentTasks {
       begun.resolve();
     });
     await Promise.race([begun.promise, result]);
-    return { resultType: 'task', ...taskOf(await this.row(taskId), 'working') };
+    const [row] = await journal.list({ sessionId: taskId });
+    if (row === undefined)
+      throw new ProtocolError(ProtocolErrorCode.InternalError, 'The task could not be written down.');
+    return { resultType: 'task', ...taskOf(row, 'working') };
   }
 
   async get(taskId: string): Promise<DetailedTask> {
@@ -91,7 +93,7 @@ export class AgentTasks {
       case 'aborted':
         return taskOf(row, 'cancelled');
       default: {
-        const problem = await this.goOn(row);
+        const problem = await this.resumeTask(row);
         if (problem !== null) return { ...taskOf(row, 'failed'), error: problem };
         const inputRequests = row.waitingCalls.length === 0 ? {} : await this.questions(row);
         // What a call asks may be written down a moment after that it waits.
@@ -120,7 +122,7 @@ export class AgentTasks {
         await answerSession(journal, taskId, callId, output, { isError: !isGiven, sessionId });
       }
     }
-    await this.goOn(row);
+    await this.resumeTask(row);
     return {};
   }
 
@@ -135,7 +137,7 @@ export class AgentTasks {
       return {};
     }
     await abortSession(this.journal, taskId, 'cancelled by the client');
-    await this.goOn(row);
+    await this.resumeTask(row);
     return {};
   }
 
@@ -145,16 +147,17 @@ export class AgentTasks {
   }
 
   private async row(taskId: string): Promise<JournaledSession> {
-    const [row] = taskId.startsWith(idPrefix) ? await this.journal.list({ sessionId: taskId }) : [];
+    // No other session of the journal can be named, such as one of a chat.
+    const [row] = /^task_[\w-]{32}$/.test(taskId) ? await this.journal.list({ sessionId: taskId }) : [];
     if (row === undefined || !this.names.has(row.agent))
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such task.');
     return row;
   }
 
-  /** Goes on with a task that no process runs; returns why it cannot. */
-  private async goOn(row: JournaledSession): Promise<{ code: number; message: string } | null> {
+  /** Resumes a task that no process runs; returns why it cannot. */
+  private async resumeTask(row: JournaledSession): Promise<{ code: number; message: string } | null> {
     return this.inTurn(row.sessionId, async () => {
-      // Another poll goes on with it once there is room.
+      // Another poll resumes it once there is room.
       if (this.running.has(row.sessionId) || this.sessions.isFull) return null;
       try {
         this.keep(row.sessionId, await this.resumed(row));
@@ -162,7 +165,7 @@ export class AgentTasks {
       } catch (error) {
         if (!(error instanceof PawlError)) throw error;
         if (error.code === 'session_taken' || error.code === 'journal_failed') return null;
-        return { code: ProtocolErrorCode.InternalError, message: `${error.code}: the task cannot go on.` };
+        return { code: ProtocolErrorCode.InternalError, message: `${error.code}: the task cannot be resumed.` };
       }
     });
   }

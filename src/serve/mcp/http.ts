@@ -46,7 +46,7 @@ export async function serveHttp(
   const startOfCall = (transport: WebStandardStreamableHTTPServerTransport | null): StartedCall => {
     const request = requests.getStore();
     return {
-      // Of revision 2026-07-28, a call may go on in another request.
+      // Of revision 2026-07-28, a call may continue in another request.
       ended: AbortSignal.any([closing.signal, ...(request === undefined || transport === null ? [] : [request.gone])]),
       // Others of its batch may still be answered in the same response.
       cancelled: (requestId) => request?.isAlone === true && transport?.closeSSEStream(requestId),

@@ -229,7 +229,6 @@ export class AgentRun {
     if (!('callId' in event) || event.callId === null) return;
     if (type === 'tool.approvalRequested')
       this.session.approve(event.callId, { approved: false, reason: nobody, sessionId });
-    if (type === 'tool.handedOut' || type === 'tool.asked')
-      this.session.answer(event.callId, nobody, { isError: true, sessionId });
+    if (type === 'tool.handedOut') this.session.answer(event.callId, nobody, { isError: true, sessionId });
   }
 }

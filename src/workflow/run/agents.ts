@@ -10,6 +10,7 @@ import { redact } from '../../secrets/redact.ts';
 import type { SessionOptions } from '../../session/options.ts';
 import type { Session, SessionResult } from '../../session/session.ts';
 import { startSession } from '../../session/start-session.ts';
+import { declineQuestion } from '../../session/unasked.ts';
 import type { BacklogItem } from '../backlog/backlog.ts';
 import { RunSessionLog } from './documents/session-log.ts';
 import type { Place } from './places/places.ts';
@@ -172,13 +173,9 @@ async function runLoggedSession(
   const decide = async (question: ApprovalQuestion) => {
     const { callId, sessionId } = question;
     // Without a decision the call is denied.
-    const decision = await asked(approve, question);
-    const { approved, reason } = decision ?? denied('no decision was made');
-    (await started.promise).approve(callId, {
-      approved: approved === true,
-      sessionId,
-      ...(typeof reason === 'string' && { reason }),
-    });
+    const { approved, reason } = (await asked(approve, question)) ?? denied('no decision was made');
+    const why = typeof reason === 'string' ? { reason } : {};
+    (await started.promise).approve(callId, { approved: approved === true, sessionId, ...why });
   };
   const granted = await grant();
   if ('spent' in granted) {
@@ -198,6 +195,7 @@ async function runLoggedSession(
       onEvent: (event, own) => {
         log.write(event);
         if (event.type === 'tool.approvalRequested') void decide(event);
+        if (event.type === 'tool.asked') void started.promise.then((session) => declineQuestion(event, session));
         return onSessionEvent?.(event, own);
       },
     });

@@ -14,6 +14,7 @@ import {
 import { openaiHandler } from '../../../src/openai/index.ts';
 import { rehearsalModel } from '../../../src/testing/index.ts';
 import { agUiHandler, chatHandler, toAgent } from '../../../src/ui/index.ts';
+import { runOver, TestBacklog } from '../../support/backlog.ts';
 import { freshFile, until } from '../../support/journaled.ts';
 import { newestServer } from '../../support/newest-mcp.ts';
 import { counters, tokensOf } from '../../support/session.ts';
@@ -150,6 +151,19 @@ describe('where nobody can be asked, the question is declined at once', () => {
     const body = JSON.stringify({ id: 'c', messages, trigger: 'submit-message' });
     const answer = await handle(new Request('http://x.test/api/chat', { method: 'POST', body }));
     expect(await answer.text()).toMatch(decline);
+  });
+
+  it('in a run over a backlog', async () => {
+    await using server = await newestServer();
+    const backlog = new TestBacklog();
+    backlog.bug(1);
+    const said: unknown[] = [];
+    const process = asker({ url: server.url }, 'ask');
+    const onSessionEvent = (event: SessionEvent) => void (event.type === 'tool.replied' && said.push(event.accepted));
+    const { result } = await runOver(backlog, { process }, { onSessionEvent });
+    expect(said).toEqual([false]);
+    // Its report is no verdict.
+    expect(result.failures).toMatchObject([{ id: 'BUG-001', message: expect.stringMatching(decline), requests: 2 }]);
   });
 
   it('as a call of an MCP server', async () => {

@@ -21,6 +21,30 @@ async function taskOf(events: readonly SessionEvent[]): Promise<string> {
   return String(followed);
 }
 
+/** A server between a client and another, which may change an answer, or fail the request (null). */
+async function between(url: string, change: (asked: string, answer: string) => string | null) {
+  const server = createServer(async (incoming, outgoing) => {
+    const body = await text(incoming);
+    const { 'content-length': _, host: __, connection: ___, ...headers } = incoming.headers;
+    const answer = await fetch(url, {
+      method: String(incoming.method),
+      headers: headers as Record<string, string>,
+      ...(incoming.method === 'POST' && { body }),
+    });
+    const changed = change(body, await answer.text());
+    if (changed === null) outgoing.writeHead(502).end('bad gateway');
+    else outgoing.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' }).end(changed);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
 describe('a tool of a server that answers with a task', () => {
   it('is waited for, and what the task asks is answered by the handlers', async () => {
     const { start, letters } = await processes();
@@ -61,33 +85,32 @@ describe('a tool of a server that answers with a task', () => {
     const { start, letters } = await processes();
     const { url } = await start();
     let polls = 0;
-    const busy = createServer(async (incoming, outgoing) => {
-      const body = await text(incoming);
-      if (body.includes('"tasks/get"')) polls += 1;
-      if (polls === 1 && body.includes('tasks/get')) {
-        outgoing.writeHead(502).end('bad gateway');
-        return;
-      }
-      const { 'content-length': _, host: __, connection: ___, ...headers } = incoming.headers;
-      const answer = await fetch(url, {
-        method: String(incoming.method),
-        headers: headers as Record<string, string>,
-        ...(incoming.method === 'POST' && { body }),
-      });
-      outgoing.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
-      outgoing.end(Buffer.from(await answer.arrayBuffer()));
+    await using busy = await between(url, (asked, answer) => {
+      if (asked.includes('"tasks/get"')) polls += 1;
+      return polls === 1 && asked.includes('"tasks/get"') ? null : answer;
     });
-    await new Promise<void>((resolve) => busy.listen(0, '127.0.0.1', resolve));
     const elicit = () => {
       throw new Error('no window');
     };
-    const at = `http://127.0.0.1:${(busy.address() as AddressInfo).port}/mcp`;
-    const result = await runSession(following(at, { handlers: { elicit } }), { prompt: 'Write.', logger });
-    busy.closeAllConnections();
-    await new Promise((resolve) => busy.close(resolve));
+    const result = await runSession(following(busy.url, { handlers: { elicit } }), { prompt: 'Write.', logger });
     expect(result.report.content).toMatch(/So: .*[Dd]eclined/);
     expect([letters(), polls > 1]).toEqual([[], true]);
     expect(result.counters.toolCalls).toMatchObject({ ...once1, succeeded: 1 });
+  });
+
+  it('that asks for what nobody here can give is a failed call, and is cancelled', async () => {
+    const { start, letters } = await processes();
+    const { url, ask } = await start();
+    await using strange = await between(url, (_, answer) =>
+      answer.replaceAll('"elicitation/create"', '"sampling/createMessage"'),
+    );
+    const events: SessionEvent[] = [];
+    const onEvent = (event: SessionEvent) => void events.push(event);
+    const result = await runSession(following(strange.url, accepts), { prompt: 'Write.', logger, onEvent });
+    expect(result.report.content).toContain('asks for \\"sampling/createMessage\\", which nobody here answers');
+    expect(result.counters.toolCalls).toMatchObject({ ...once1, failed: 1 });
+    await reached(ask, await taskOf(events), 'cancelled');
+    expect(letters()).toEqual([]);
   });
 
   it('D-4c: is waited for again after kill -9 of the session’s process: the call is not sent twice', async () => {

@@ -2,7 +2,7 @@ import { type CallToolResult, type ElicitRequest, type ElicitResult, SdkHttpErro
 import { z } from 'zod';
 import { type Clock, sleep } from '../../../host/clock.ts';
 import { LeftForLater } from '../../../host/effect-context.ts';
-import { messageOf } from '../../../input/errors.ts';
+import { messageOf, shown } from '../../../input/errors.ts';
 import { ToolError } from '../../../vocabulary/tool-error.ts';
 import type { ToolRun } from '../../catalog-tool.ts';
 import type { McpServerConfig } from '../config.ts';
@@ -64,7 +64,7 @@ export class RemoteTasks {
 
   /**
    * Waits for a task, and answers what it asks by the handlers of the configuration. Ends the task if the call is aborted,
-   * unless its session goes on in another process.
+   * unless another process resumes its session.
    */
   async follow(taskId: string, run: ToolRun): Promise<CallToolResult> {
     try {
@@ -119,6 +119,7 @@ export class RemoteTasks {
     try {
       return await this.answerOf({ method, params }, handlers);
     } catch (error) {
+      if (error instanceof ToolError) throw error;
       // An application's own error: the server hears that nobody answers.
       told(error);
       return { action: 'decline' };
@@ -126,9 +127,10 @@ export class RemoteTasks {
   }
 
   private async answerOf({ method, params }: Question, handlers: McpServerConfig['handlers']): Promise<unknown> {
+    const { server } = this.options;
     if (method === 'elicitation/create') return this.options.ask(params as never);
     if (method === 'sampling/createMessage' && handlers?.sample) return handlers.sample(params as never);
-    return { action: 'decline' };
+    throw new ToolError(`The task of the server ${server} asks for ${shown(method)}, which nobody here answers.`);
   }
 
   /** Sends a request that may be sent again, and does so if the connection was lost. */
