@@ -14,6 +14,7 @@ export {
   emptyCounters,
   type ToolCounters,
 } from './contract/counters.ts';
+export { isSameDecision, isSameJson } from './contract/decisions.ts';
 export * from './contract/effects.ts';
 export type * from './contract/events.ts';
 export { failedOutcome } from './contract/failed-outcome.ts';

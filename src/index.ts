@@ -65,6 +65,12 @@ export type { ReportDefinition } from './report/registry.ts';
 export { serveMcp } from './serve/serve-mcp.ts';
 export type { ServedAgent, ServeMcpOptions } from './serve/served-agent.ts';
 export type { ResumeOptions, SessionBudget, SessionOptions } from './session/options.ts';
+export {
+  type CheckedSession,
+  type CheckSessionsOptions,
+  checkSessions,
+  type SessionDifference,
+} from './session/recovery/check-sessions.ts';
 export { type ForkOptions, forkSession } from './session/recovery/fork-session.ts';
 export { abortSession, answerSession, approveSession, steerSession, stopSession } from './session/recovery/messages.ts';
 export { type RefusedSession, type ResumeAllOptions, resumeAll } from './session/recovery/resume-all.ts';

@@ -10,10 +10,6 @@ export async function buildInspector(): Promise<void> {
   const built = await build({
     configFile: false,
     logLevel: 'warn',
-    // The browser's own digest is asynchronous.
-    resolve: {
-      alias: [{ find: /^.*\/platform\/digest\.ts$/, replacement: `${process.cwd()}/src/platform/portable-digest.ts` }],
-    },
     define: { 'process.env.NODE_ENV': '"production"', 'import.meta.url': '""' },
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     build: {

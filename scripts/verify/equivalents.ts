@@ -608,7 +608,7 @@ const equivalents: Equivalent[] = [
     why: 'a driver is started, which sets `working`, before it gets a command',
   },
   {
-    file: 'journal/replay.ts',
+    file: 'journal/replay/replay.ts',
     original: /^default:\s*return;$/,
     replacement: /^default:$/,
     why: 'nothing follows the switch',

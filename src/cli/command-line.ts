@@ -23,6 +23,7 @@ export const commandTable = {
   acp: { args: '[options]', help: 'serve an agent to an editor that starts this' },
   work: { args: '[options] DIRECTORY', help: 'work through a backlog' },
   sessions: { args: '[options]', help: 'list the sessions of a journal' },
+  check: { args: '--agent FILE', help: 'check that recorded sessions fit new code' },
   resume: { args: '[options] ID', help: 'resume a session that was killed or suspended' },
   replay: { args: '[options] ID|FILE', help: 'play a recorded session again, offline' },
   export: { args: '[options] ID', help: 'print a session as a file' },
@@ -47,11 +48,17 @@ type Flag<Value> = {
 
 const anyAgent = ['run', 'chat', 'demo', 'serve', 'acp', 'work', 'resume'] as const;
 const oneSession = ['run', 'demo', 'resume'] as const;
-const ofJournal = ['sessions', 'resume', 'replay', 'export', 'fork'] as const;
+const ofJournal = ['sessions', 'check', 'resume', 'replay', 'export', 'fork'] as const;
 
 /** The flags of all commands, in usage order. To add one, add a row here. */
 const table = {
-  agent: textFlag('agent', 'FILE', 'the agent: a .ts or .js module, or Markdown', ['run', 'chat', 'acp', 'resume']),
+  agent: textFlag('agent', 'FILE', 'the agent: a .ts or .js module, or Markdown', [
+    'run',
+    'chat',
+    'acp',
+    'resume',
+    'check',
+  ]),
   model: textFlag('model', 'PROVIDER:ID', "instead of the agent's; with --base-url, a name", anyAgent),
   baseUrl: textFlag('base-url', 'URL', 'an OpenAI-compatible server, such as Ollama', anyAgent),
   mcp: textFlag('mcp', 'FILE', 'the agent to serve as an MCP server', ['serve']),
@@ -66,6 +73,7 @@ const table = {
   ]),
   at: textFlag('at', 'turn-N', 'where the new session leaves the old one', ['fork']),
   until: textFlag('until', 'turn-N/attempt-M', 'stop there; show request, states and counters', ['replay']),
+  all: switchFlag('all', 'check the sessions that have ended, too', ['check']),
   question: textFlag('question', 'TEXT', 'the question to ask about the directory', ['demo']),
   tui: switchFlag('tui', 'in full screen, with @ai-sdk/tui', ['chat']),
   once: switchFlag('once', 'work on one item, then exit', ['work']),
@@ -93,7 +101,13 @@ const table = {
   inspect: switchFlag('inspect', 'show what runs in a browser', [...oneSession, 'work']),
   port: flag('port', 'PORT', 'the port of that page (default: any free one)', [...oneSession, 'work', 'inspect'], port),
   stately: switchFlag('stately', 'open the Stately inspector (relay on port 8080)', oneSession),
-  json: switchFlag('json', 'print only the result to stdout, as JSON', [...oneSession, 'work', 'sessions', 'replay']),
+  json: switchFlag('json', 'print only the result to stdout, as JSON', [
+    ...oneSession,
+    'work',
+    'sessions',
+    'check',
+    'replay',
+  ]),
   log: flag('log', 'FORMAT', 'log lines on stderr: human (default) or json', anyAgent, logFormat),
   logLevel: flag('log-level', 'LEVEL', 'log level (default: warn; silent under the tree)', anyAgent, level),
 };

@@ -17,6 +17,7 @@ import { demoCommand } from './demo/demo.ts';
 import { initCommand } from './init/init.ts';
 import { runCommand } from './run.ts';
 import { serveCommand } from './serve.ts';
+import { checkCommand } from './sessions/check.ts';
 import { inspectCommand } from './sessions/inspect.ts';
 import { exportCommand, forkCommand, replayCommand, sessionsCommand } from './sessions/journal.ts';
 import { resumeCommand } from './sessions/resume.ts';
@@ -31,6 +32,7 @@ const run: Record<CommandName, (positionals: readonly string[], flags: Flags) =>
   acp: acpCommand,
   work: workCommand,
   sessions: sessionsCommand,
+  check: checkCommand,
   resume: resumeCommand,
   replay: replayCommand,
   export: exportCommand,

@@ -34,6 +34,9 @@ export type DriverOwner<Command = SessionCommand> = {
   late(key: string): void;
 };
 
+/** A step of the actor tree that is still to be taken: its start (`delivery` is null), or a delivery. */
+export type DriverStep = { delivery: Delivery | null; take(): void };
+
 /**
  * A driver starts the effects drained from the host, and delivers the results, one at a time:
  * - Commands and results are delivered in the order of their arrival (D-2).

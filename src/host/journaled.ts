@@ -1,5 +1,5 @@
 import type { Delivery, Effect, SessionCommand } from '../../machines/index.ts';
-import type { Driver, DriverOwner, Perform } from './driver.ts';
+import type { Driver, DriverOwner, DriverStep, Perform } from './driver.ts';
 import { DriverCore, type Outcome } from './driver-core.ts';
 import { eventLoop } from './event-loop.ts';
 import type { Host, KeyedDelivery } from './host.ts';
@@ -10,8 +10,8 @@ export type DriverLog = {
   start(): Promise<void>;
   begun(keys: readonly string[], at: number): Promise<void>;
   delivered(deliveries: readonly Delivery[]): Promise<void>;
-  /** Runs one step of the actor tree, and notes the facts that follow. */
-  applying(step: () => void): void;
+  /** Takes one step of the actor tree, and notes the facts that follow. */
+  applying(step: DriverStep): void;
   /** The driver cannot go on. */
   failed(error: unknown): void;
 };
@@ -38,8 +38,7 @@ export class JournaledDriver implements Driver {
   private readonly log: DriverLog;
   private readonly policy: EffectPolicy;
   private attached: DriverCore<SessionCommand> | null = null;
-  /** The steps of the actor tree that are still to be taken: its start, and deliveries. */
-  private readonly steps: (() => void)[] = [];
+  private readonly steps: DriverStep[] = [];
   private queue: Delivery[] = [];
   /** When each effect that has not ended was first marked, in epoch ms. */
   private readonly begunAt: Map<string, number>;
@@ -66,10 +65,11 @@ export class JournaledDriver implements Driver {
   }
 
   start(startTree: () => void): void {
-    this.steps.push(() => {
+    const take = () => {
       startTree();
       this.core.drain();
-    });
+    };
+    this.steps.push({ delivery: null, take });
     this.work(() => this.log.start());
   }
 
@@ -202,7 +202,7 @@ export class JournaledDriver implements Driver {
     const deliveries = this.queue;
     this.queue = [];
     await this.log.delivered(deliveries);
-    for (const delivery of deliveries) this.steps.push(() => this.core.deliver(delivery));
+    for (const delivery of deliveries) this.steps.push({ delivery, take: () => this.core.deliver(delivery) });
   }
 
   private async mark(effects: readonly Effect[], at: number): Promise<void> {

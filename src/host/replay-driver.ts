@@ -1,5 +1,5 @@
 import type { Delivery, Effect, SessionCommand } from '../../machines/index.ts';
-import type { Driver, DriverOwner, Perform } from './driver.ts';
+import type { Driver, DriverOwner, DriverStep, Perform } from './driver.ts';
 import { DriverCore } from './driver-core.ts';
 import type { Host } from './host.ts';
 
@@ -8,8 +8,7 @@ export class ReplayDriver implements Driver {
   /** When each effect that has not ended was first marked, in epoch ms. */
   readonly begunAt = new Map<string, number>();
   private attached: DriverCore<SessionCommand> | null = null;
-  /** The steps that are still to be taken: the start of the tree, and deliveries. */
-  private readonly steps: (() => void)[] = [];
+  private readonly steps: DriverStep[] = [];
 
   attach(host: Host, perform: Perform, owner: DriverOwner): this {
     this.attached = new DriverCore(host, perform, owner, (key) => this.begunAt.delete(key));
@@ -22,10 +21,11 @@ export class ReplayDriver implements Driver {
   }
 
   start(startTree: () => void): void {
-    this.steps.push(() => {
+    const take = () => {
       startTree();
       this.core.drain();
-    });
+    };
+    this.steps.push({ delivery: null, take });
   }
 
   /** A replay has its commands and answers from the journal. */
@@ -35,7 +35,7 @@ export class ReplayDriver implements Driver {
 
   /** Takes up a delivery that was written down. It is delivered by the next step. */
   deliver(delivery: Delivery): void {
-    this.steps.push(() => this.core.deliver(delivery));
+    this.steps.push({ delivery, take: () => this.core.deliver(delivery) });
   }
 
   mark(key: string, at: number): void {
@@ -43,14 +43,14 @@ export class ReplayDriver implements Driver {
   }
 
   /** Returns the next step of the actor tree, to be taken; undefined at the end. */
-  nextStep(): (() => void) | undefined {
+  nextStep(): DriverStep | undefined {
     return this.steps.shift();
   }
 
   /** Takes the next step of the actor tree. Returns false at the end. */
   step(): boolean {
     const step = this.nextStep();
-    step?.();
+    step?.take();
     return step !== undefined;
   }
 

@@ -27,7 +27,7 @@ export async function parsedInTurns(texts: readonly string[]): Promise<JournalEn
 
 function isWhole(entry: unknown): boolean {
   if (!isRecord(entry) || typeof entry.scope !== 'string') return false;
-  const { type, head, delivery, sighting } = entry;
+  const { type, head, delivery, sighting, facts } = entry;
   switch (type) {
     case 'started':
     case 'run':
@@ -35,6 +35,8 @@ function isWhole(entry: unknown): boolean {
     case 'delivered':
     case 'run.delivered':
       return isRecord(delivery) && (!('outcome' in delivery) || isOutcome(String(delivery.key), delivery.outcome));
+    case 'stepped':
+      return Array.isArray(facts) && facts.every((fact) => isRecord(fact) && typeof fact.type === 'string');
     case 'sighted':
       return isRecord(sighting) && ['string', 'undefined'].includes(typeof sighting.childSessionId);
     default:

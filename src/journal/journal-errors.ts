@@ -1,3 +1,4 @@
+import { machinesVersion } from '../../machines/index.ts';
 import { PawlError } from '../input/errors.ts';
 
 /** The errors of journals, worded once for all stores. */
@@ -43,11 +44,14 @@ export function incomplete(sessionId: string, found: number, known: number, file
   return new PawlError('invalid_journal', message);
 }
 
-/** A replay took another way than the journal says. */
+/** A replay took another way than the journal says: other machines wrote it, or something else did (D-6). */
 export function cannotBeReplayed(
-  sessionId: string,
+  { sessionId, machines }: { sessionId: string; machines: string },
   { entry, recorded, replayed }: { entry: number; recorded: string; replayed: string },
 ): PawlError {
-  const message = `The journal of the session ${sessionId} cannot be replayed: entry ${entry} says "${recorded}", and the machines say "${replayed}".`;
-  return new PawlError('invalid_journal', message);
+  const isOurs = machines === machinesVersion;
+  const says = `entry ${entry} says "${recorded}", and ${isOurs ? 'the machines say' : 'these machines decide'} "${replayed}"`;
+  return isOurs
+    ? new PawlError('invalid_journal', `The journal of the session ${sessionId} cannot be replayed: ${says}.`)
+    : new PawlError('machines_changed', `The session ${sessionId} cannot be resumed by this version of Pawl: ${says}.`);
 }

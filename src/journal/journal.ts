@@ -13,14 +13,15 @@ import type { Sighting } from '../observe/events.ts';
 import type { Metadata } from '../vocabulary/metadata.ts';
 import type { OfferedTool } from '../vocabulary/offered-tool.ts';
 import type { SessionOverrides } from '../vocabulary/overrides.ts';
+import type { StoredFact } from './replay/stored-facts.ts';
 
-/** The format of the entries. A journal of another format is refused. */
-export const journalFormat = 4;
+/** The format of the entries. A journal of another format is refused by its number. */
+export const journalFormat = 5;
 
 /** What a session begins with: all that its machines, and the folds over their facts, need (D-3). */
 export type SessionHead = {
   format: number;
-  /** The version of the machines (D-6). */
+  /** The version of the machines that began it, to be read by people. */
   machines: string;
   sessionId: string;
   agent: string;
@@ -71,10 +72,10 @@ export type JournalEntry = { scope: string } & (
     }
   | { type: 'delivered'; delivery: Delivery }
   /**
-   * The facts that followed from the start, or from the next delivery: their types, and a digest of them. What was sighted
-   * among them comes after this entry; its `seq` is before `end`.
+   * The facts that followed from the start, or from the next delivery. What was sighted among them comes after this entry;
+   * its `seq` is before `end`.
    */
-  | { type: 'stepped'; seq: number; end: number; facts: string; digest: string }
+  | { type: 'stepped'; seq: number; end: number; facts: readonly StoredFact[] }
   /** An observation that is not a fact. Adjacent deltas of a part are one. */
   | ({ type: 'sighted' } & Sighted)
   /**

@@ -1,9 +1,10 @@
 import type { Delivery, Fact, Message, ModelRequest } from '../../machines/index.ts';
+import type { DriverStep } from '../host/driver.ts';
 import type { DriverLog } from '../host/journaled.ts';
 import type { SentCall } from '../model/model-effect.ts';
 import type { Sighting } from '../observe/events.ts';
-import { sha1 } from '../platform/digest.ts';
 import type { SessionChange, SessionHead } from './journal.ts';
+import { type StoredFact, storedFacts } from './replay/stored-facts.ts';
 import type { TreeLog } from './tree-log.ts';
 
 /** The log of one session of a tree: a scope of its parent's journal. */
@@ -49,21 +50,15 @@ export class ScopeLog implements DriverLog {
     return this.tree.write();
   }
 
-  applying(step: () => void): void {
+  applying({ delivery, take }: DriverStep): void {
     const seq = this.tree.position;
     const facts: Fact[] = [];
-    const entry = steppedEntry(this.scope, seq, facts);
+    const entry = steppedEntry(this.scope, seq, facts, delivery);
     this.tree.note(entry);
     this.facts = facts;
-    step();
+    take();
     // The write that the note waits for comes after the step.
     entry.end = this.tree.position;
-  }
-
-  /** Replay: takes a step. Returns the facts that follow; null if there was no step to take. */
-  retaking(step: () => boolean): Fact[] | null {
-    this.facts = [];
-    return step() ? this.facts : null;
   }
 
   fact(fact: Fact): void {
@@ -102,31 +97,24 @@ export class ScopeLog implements DriverLog {
   }
 }
 
-/** The note of a step. The summary of its facts is computed on first access, which an in-memory journal may never need. */
-export function steppedEntry(scope: string, seq: number, list: readonly { type: string }[]) {
-  let summary: ReturnType<typeof factsSummary> | null = null;
-  const summarized = () => {
-    summary ??= factsSummary(list);
-    return summary;
-  };
+/** The note of a step. Its facts are stored on first access, which an in-memory journal may never need. */
+export function steppedEntry(
+  scope: string,
+  seq: number,
+  list: readonly { type: string }[],
+  delivery: Parameters<typeof storedFacts>[1],
+) {
+  let facts: StoredFact[] | null = null;
   return {
     scope,
     type: 'stepped' as const,
     seq,
     end: seq,
     get facts() {
-      return summarized().facts;
-    },
-    get digest() {
-      return summarized().digest;
+      facts ??= storedFacts(list, delivery);
+      return facts;
     },
   };
-}
-
-/** The facts of a step as they are noted: their types, and a digest of them. */
-export function factsSummary(facts: readonly { type: string }[]): { facts: string; digest: string } {
-  const types = facts.map(({ type }) => type).join(' ');
-  return { facts: types, digest: sha1(JSON.stringify(facts)).slice(0, 16) };
 }
 
 export function scopeOf({ call }: SessionHead): string {

@@ -1,4 +1,4 @@
-import type { Counters, Fact, Failure, Slug } from '../../machines/index.ts';
+import type { Counters, Fact, Failure, SessionOutput, Slug } from '../../machines/index.ts';
 import { messageOf } from '../input/errors.ts';
 import { redact, withoutSecrets } from '../secrets/redact.ts';
 import type { Envelope, SessionEvent, Sighting } from './events.ts';
@@ -13,11 +13,19 @@ export type Recorder = {
   sighted(sighting: Sighting, at: number): void;
 };
 
+/** For a replay: what was recorded (D-3). */
+export type StatedSource = {
+  /** Returns what was recorded in the place of a fact that the machines state again; null if they took another way. */
+  take(fact: Fact): Fact | null;
+  /** Called before each fact is published, so that what was sighted before it comes first. */
+  beforeFact(): void;
+};
+
 export type ObserverOptions = Omit<FoldOptions, 'onFailure' | 'forward'> & {
   recorder?: Recorder | null;
   parent?: Parent | null;
-  /** A replay: called before each fact is published, so that what was sighted before it comes first. */
-  beforeFact?: (() => void) | null;
+  /** Null for a session that is not replayed. */
+  replay?: StatedSource | null;
   /** Epoch ms. `deliveredAt` is the delivery's, so replays yield the same facts. */
   times: { readonly deliveredAt: number; now(): number };
 };
@@ -26,8 +34,19 @@ type Delta = Extract<Sighting, { type: 'model.delta' }>;
 
 const ownPath: readonly string[] = Object.freeze([]);
 
-/** The facts by which a session ends. */
-const sessionEnds: ReadonlySet<string> = new Set(['session.succeeded', 'session.failed', 'session.aborted']);
+/** Returns how a session ends by a fact; null if it does not. */
+function endingIn(fact: Fact): SessionOutput | null {
+  switch (fact.type) {
+    case 'session.succeeded':
+      return { status: 'succeeded' };
+    case 'session.failed':
+      return { status: 'failed', failure: fact.failure };
+    case 'session.aborted':
+      return { status: 'aborted', failure: fact.failure };
+    default:
+      return null;
+  }
+}
 
 /** The facts after which no delta of an attempt comes. */
 const repliesEnd = /^attempt\.(?!started)/;
@@ -57,17 +76,19 @@ export class Observer {
   /** Null without secrets. */
   private readonly deltaSecrets: DeltaSecrets | null;
   private mode: Mode;
+  /** How the session ended, if its replay says that; else null. */
+  recordedEnd: SessionOutput | null = null;
   /** The parts of the current attempt's reply that have begun. */
   private parts = 0;
 
   constructor(options: ObserverOptions) {
-    const { parent = null, beforeFact = null, secrets } = options;
+    const { parent = null, replay = null, secrets } = options;
     const onFailure = (observer: string, error: unknown) => this.userCodeFailed(observer, error);
     this.options = options;
-    this.mode = beforeFact === null ? 'live' : 'replaying';
+    this.mode = replay === null ? 'live' : 'replaying';
     this.deltaSecrets = secrets.length === 0 ? null : new DeltaSecrets(secrets);
     this.folds = makeFolds({ ...options, forward: parent?.forward ?? null, onFailure });
-    const isHeard = beforeFact === null;
+    const isHeard = replay === null;
     this.publisher = new Publisher({ folds: this.folds, secrets, parent, isHeard, onFailure });
   }
 
@@ -95,6 +116,10 @@ export class Observer {
   /** Whether nothing is sighted, as during a replay and once the stream has ended. */
   get isSilent(): boolean {
     return this.mode !== 'live' && this.mode !== 'ended';
+  }
+
+  private get isReplaying(): boolean {
+    return this.mode === 'replaying' || this.mode === 'replayedToItsEnd';
   }
 
   /** Ends a replay: from now on, sightings are taken in. The log and the listeners are told after `goLive`. */
@@ -137,15 +162,25 @@ export class Observer {
 
   /** Receives a machine fact. Never throws: the actor tree is in the middle of a step. */
   takeFact(fact: Fact): void {
+    const { replay = null } = this.options;
+    const said = this.isReplaying && replay !== null ? replay.take(fact) : fact;
+    if (said !== null) this.state(said);
+  }
+
+  /** Takes in a fact: one of the machines, or what was recorded of it. */
+  state(fact: Fact): void {
     const { deliveredAt } = this.options.times;
     this.options.recorder?.fact(fact);
     this.publisher.tellFact(fact, deliveredAt);
     if (this.deltaSecrets !== null && repliesEnd.test(fact.type))
       for (const delta of this.deltaSecrets.rest()) this.passDelta(delta, this.options.times.now());
-    if (this.mode === 'replaying' || this.mode === 'replayedToItsEnd') this.options.beforeFact?.();
+    if (this.isReplaying) this.options.replay?.beforeFact();
     this.publisher.publish({ ...this.eventOf(fact), ...this.envelope(deliveredAt), seq: this.next(1) });
     if (fact.type === 'attempt.started') this.parts = 0;
-    if (sessionEnds.has(fact.type)) this.mode = afterEnd[this.mode];
+    const ending = endingIn(fact);
+    if (ending === null) return;
+    if (this.isReplaying) this.recordedEnd = ending;
+    this.mode = afterEnd[this.mode];
   }
 
   /** Receives a non-fact observation, seen at `at` (epoch ms). */

@@ -21,6 +21,7 @@ export function redactJson(value: Json, secrets: readonly string[], ours: Ours |
   if (depth > deepest) return removed;
   if (Array.isArray(value)) return value.map((item) => redactJson(item, secrets, ours, depth + 1));
   const clean = (name: string, item: Json): Json => {
+    if (Array.isArray(item) && ours?.holdsData(name) !== true) return item.map((one) => clean(name, one));
     if (typeof item !== 'string')
       return redactJson(item, secrets, ours?.holdsData(name) === true ? null : ours, depth + 1);
     if (ours?.isWord(name, item) === true) return item;

@@ -40,17 +40,13 @@ function definedBy({ format, tools, agents, mcpServers }: Agent): Pick<SessionHe
   return { report: format.name, tools: [...tools.keys(), ...Object.keys(agents)], servers: Object.keys(mcpServers) };
 }
 
-/** Throws `machines_changed` unless these machines recorded the session (D-6). */
-export function checkMachines({
-  format,
-  machines,
-  sessionId,
-}: Pick<SessionHead, 'format' | 'machines' | 'sessionId'>): void {
-  if (format === journalFormat && machines === machinesVersion) return;
-  const recorded = `format ${format}, machines ${machines}`;
+/** Throws `machines_changed` for a session whose entries have another format, which this version cannot read (D-6). */
+export function checkFormat({ format, sessionId }: Pick<SessionHead, 'format' | 'sessionId'>): void {
+  if (format === journalFormat) return;
+  const which = format > journalFormat ? 'a later version' : 'an earlier version';
   throw new PawlError(
     'machines_changed',
-    `The session ${sessionId} was recorded by another version of Pawl (${recorded}; this one has format ${journalFormat}, machines ${machinesVersion}). Finish it with that version.`,
+    `The session ${sessionId} was recorded by ${which} of Pawl: its entries have the format ${format}, and this version reads the format ${journalFormat}.`,
   );
 }
 
@@ -76,7 +72,7 @@ const headSchema = lazily(() => {
 
 /** Throws `machines_changed` (D-6), or `invalid_journal` with the fields that are missing or malformed. */
 export function checkHead(head: SessionHead): void {
-  checkMachines(head);
+  checkFormat(head);
   try {
     check(headSchema(), head, 'head', 'invalid_journal');
   } catch (error) {
@@ -85,33 +81,24 @@ export function checkHead(head: SessionHead): void {
   }
 }
 
-/** Throws `agent_changed`, and names every difference, unless the agent can go on with a recorded session. */
+/**
+ * Throws `agent_changed`, and names every difference, unless the past of a recorded session is true of the agent (D-6). The
+ * bound, the limits and the context window of a session stay those that it began with.
+ */
 export function checkAgent(agent: Agent, head: SessionHead): void {
   const { report, tools, servers } = definedBy(agent);
-  const now: SessionInput = { ...sessionInput(agent, {}, head.input.at), budget: head.input.budget };
-  const fields = (input: SessionInput): [string, unknown][] => [
-    ['models', input.targets],
-    ['limits.maxTurns', input.bound.maxTurns],
-    ['limits.maxRetries', input.bound.maxRetries],
-    ['limits.maxToolCallsPerTurn', input.maxToolCalls],
-    ['finish', input.finish],
-    ['the context window', input.window],
-    ['the context windows of models', input.windows],
-    ['prepareTurn or handoffs', input.plansTurns],
-  ];
-  const own = [
-    ['name', agent.name, head.agent],
-    ['report', report, head.report],
-  ].filter(([, is, was]) => is !== was);
-  const before = new Map(fields(head.input));
+  const { targets, finish, plansTurns } = sessionInput(agent, {}, head.input.at);
+  const was = head.input;
   const differences = [
-    ...own.map(([field, is, was]) => differs(field, is, was)),
-    ...fields(now).flatMap(([field, is]) =>
-      JSON.stringify(is) === JSON.stringify(before.get(field)) ? [] : [differs(field, is, before.get(field))],
-    ),
+    ...differs('name', agent.name, head.agent),
+    ...differs('report', report, head.report),
+    ...differs('finish', finish, was.finish),
+    // Turns of a session that is not planned would have what `prepareTurn` takes away.
+    ...(plansTurns && !was.plansTurns ? ['prepareTurn or handoffs: had none, has some'] : []),
+    ...missingNames('model', was.targets, targets),
     ...missingNames('tool', head.tools, tools),
-    ...unbudgeted(agent, now.budget),
-    ...unpriced(agent, now.budget),
+    ...unbudgeted(agent, was.budget),
+    ...unpriced(agent, was.budget),
     ...missingNames('MCP server', head.servers, servers),
   ];
   if (differences.length === 0) return;
@@ -119,8 +106,8 @@ export function checkAgent(agent: Agent, head: SessionHead): void {
   throw new PawlError('agent_changed', message);
 }
 
-function differs(field: string | undefined, is: unknown, was: unknown): string {
-  return `${field}: was ${JSON.stringify(was)}, is ${JSON.stringify(is)}`;
+function differs(field: string, is: string, was: string): string[] {
+  return is === was ? [] : [`${field}: was ${JSON.stringify(was)}, is ${JSON.stringify(is)}`];
 }
 
 /** The request budget of a tree is part of what a session began with: without one, sub-agents would be unbounded (B-7). */

@@ -42,12 +42,17 @@ const optionsSchema = z.strictObject(
   { error: ({ code }) => (code === 'invalid_type' ? 'an object with `prompt` or `messages`' : undefined) },
 );
 
+export const modelRenames = z.record(nonBlank, nonBlank, {
+  error: 'an object of names of models, by their recorded names',
+});
+
 const resumeSchema = lazily(() =>
   z.strictObject({
     journal: aJournal,
     sessionId: nonBlank,
     context: z.unknown().optional(),
     onDelivery: aFunction.optional(),
+    renamedModels: modelRenames.optional(),
     ...commonOptions,
   } satisfies Record<keyof ResumeOptions, z.ZodType>),
 );

@@ -67,4 +67,9 @@ export type WithContext<Context> = unknown extends Context ? { context?: unknown
 export type ResumeOptions = Pick<
   SessionOptions,
   'context' | 'signal' | 'logger' | 'onEvent' | 'telemetry' | 'inspect' | 'clock' | 'random' | 'onDelivery'
-> & { journal: Journal; sessionId: string };
+> & {
+  journal: Journal;
+  sessionId: string;
+  /** For models that have another name now: the name of today, by the recorded one (D-6). */
+  renamedModels?: Readonly<Record<string, string>>;
+};

@@ -79,9 +79,13 @@ function writtenReport<Report>(
   return { source: 'synthetic', format: agent.format.name, content, accepted: false };
 }
 
-/** Resolves when the machines have ended, and the replay that they end in is over. */
-export function playedEnd<End>(end: Promise<End>, played: Promise<void> | undefined): Promise<End> {
-  return played === undefined ? end : Promise.all([end, played]).then(([how]) => how);
+/** Resolves when the session has ended, and a replay that it ends in is over: what was recorded of an end is the end. */
+export async function sessionEnd(
+  { machine, observer }: Pick<Wired<unknown>, 'machine' | 'observer'>,
+  played: Promise<void> | undefined,
+): Promise<MachineEnd<SessionOutput>> {
+  await played;
+  return observer.recordedEnd === null ? machine.end : { output: observer.recordedEnd };
 }
 
 /** Returns how the machines ended. If they broke, nothing has closed the tools yet: this does. */
@@ -100,6 +104,6 @@ export function brokenOutput(defect: unknown, observer: Observer, log: ScopeLog 
   const failure: Failure = { slugs: ['internal_error'], retryAt: null, detail: messageOf(defect) };
   const fact: Fact = { type: 'session.failed', turns: observer.counters.turns, failure };
   if (log === null) observer.takeFact(fact);
-  else log.applying(() => observer.takeFact(fact));
+  else log.applying({ delivery: null, take: () => observer.takeFact(fact) });
   return { status: 'failed', failure };
 }

@@ -2,14 +2,14 @@ import type { Counters, SessionOutput } from '../../machines/index.ts';
 import type { MachineEnd } from '../host/run-machine.ts';
 import { PawlError } from '../input/errors.ts';
 import type { WaitingCall } from '../journal/journal.ts';
-import type { Player } from '../journal/replay.ts';
+import type { Player } from '../journal/replay/replay.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
 import type { SessionEvent, Sighting } from '../observe/events.ts';
 import { answerIn, answerOne, approveOne, graceOf, position, steering, waitingIn } from './commands.ts';
 import { SessionLife } from './recovery/life.ts';
 import { ResumingPlayer } from './recovery/resuming-player.ts';
 import { Suspension } from './recovery/suspension.ts';
-import { countersOf, type Ending, outputOf, playedEnd, sessionResult } from './result.ts';
+import { countersOf, type Ending, outputOf, sessionEnd, sessionResult } from './result.ts';
 import type { AnswerOptions, ApprovalInput, Session, SessionResult, SuspendOptions } from './session.ts';
 import type { ClientAnswer, SubSession } from './sub-agents/sub-session.ts';
 import type { SubSessions } from './sub-agents/sub-sessions.ts';
@@ -38,7 +38,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     this.wired = wire(parts, (own) => new RunningSession(own).start());
     this.subSessions = this.wired.subSessions;
     this.life = new SessionLife({ ...this.wired, ...this.wired.identity });
-    const ended = playedEnd(this.wired.machine.end, parts.played).then((end) => this.conclude(end));
+    const ended = sessionEnd(this.wired, parts.played).then((end) => this.conclude(end));
     this.result =
       parts.log === null ? ended : Promise.race([ended, this.suspended.promise.then((one) => this.resultOf(one))]);
   }
@@ -63,7 +63,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   private get isOver(): boolean {
-    return this.life.isRetired || this.wired.machine.hasEnded;
+    return this.life.isRetired || this.life.hasEnded;
   }
 
   steer(text: string): boolean {

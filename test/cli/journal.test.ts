@@ -88,7 +88,7 @@ describe('D-3: a session of the command is suspended, resumed, replayed, exporte
 });
 
 it('S-5: a journal that is not there is named without its password', async () => {
-  const { code, stderr } = await pawl(['sessions', '--journal', 'postgres://user:hunter2word@db/prod']);
-  expect([code, stderr]).toEqual([2, expect.stringContaining('There is no journal postgres://')]);
+  const { code, stderr } = await pawl(['sessions', '--journal', 'mysql://user:hunter2word@db/prod']);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('There is no journal mysql://')]);
   expect(stderr).not.toContain('hunter2word');
 });

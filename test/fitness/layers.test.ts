@@ -33,7 +33,6 @@ describe('the two rooms', () => {
       '@seriousme': /^src\/tools\/service\/openapi-document\.ts$/,
       '@modelcontextprotocol': /^src\/(tools\/mcp\/|serve\/)/,
       '@restatedev': /^src\/restate\//,
-      '@noble': /^src\/platform\/portable-digest\.ts$/,
       'fast-check': /^src\/testing\/fast-check\.ts$/,
       pg: /^src\/journal\/postgres\/server\.ts$/,
       xstate:

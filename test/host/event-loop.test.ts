@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Effect } from '../../machines/index.ts';
+import type { DriverStep } from '../../src/host/driver.ts';
 import { EventLoop, eventLoop } from '../../src/host/event-loop.ts';
 import { Host } from '../../src/host/host.ts';
 import { JournaledDriver } from '../../src/host/journaled.ts';
@@ -213,7 +214,7 @@ describe('D-2: the event loop is shared', () => {
         setImmediate(() => driver.release());
       },
       delivered: nothing,
-      applying: (step: () => void) => step(),
+      applying: ({ take }: DriverStep) => take(),
       failed: (error: unknown) => expect(error).toBeUndefined(),
     };
     const perform = async ({ key }: Effect) => {

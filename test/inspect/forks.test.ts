@@ -58,7 +58,10 @@ describe('S-8: a session is forked at a changed delivery', () => {
     });
     expect(forked.slice(1, place - 1)).toEqual(entries.slice(1, place - 1));
     expect(forked[place - 1]).toMatchObject({ type: 'delivered', delivery: stop() });
-    expect(forked[place]).toMatchObject({ type: 'stepped', facts: 'session.stopping session.collapsed' });
+    expect(forked[place]).toMatchObject({
+      type: 'stepped',
+      facts: [{ type: 'session.stopping' }, { type: 'session.collapsed' }],
+    });
     expect(await journal.read('s')).toEqual(entries);
     expect(await journal.list({ sessionId })).toMatchObject([{ status: 'suspended', metadata: { forkedFrom: 's' } }]);
   });
@@ -72,7 +75,7 @@ describe('S-8: a session is forked at a changed delivery', () => {
   });
 
   it('nothing is kept of one that cannot be resumed', async () => {
-    const agent = defineAgent({ name: 'forked', models: [rehearsalModel([report()])] });
+    const agent = defineAgent({ name: 'forked', models: [rehearsalModel([report()])], finish: 'text' });
     await expect(fork({ entry: place, delivery: stop() }, [agent])).rejects.toMatchObject({ code: 'agent_changed' });
     expect(await journal.list({})).toHaveLength(1);
   });

@@ -3,7 +3,6 @@ import { createContext, runInContext } from 'node:vm';
 import { build } from 'vite';
 import { expect, it } from 'vitest';
 import type { Fact } from '../../machines/index.ts';
-import { factsSummary } from '../../src/journal/scope-log.ts';
 import { livesOf } from '../support/lives.ts';
 
 it('D-3: in a browser the machines derive the same facts from a journal, sub-agents included', async () => {
@@ -33,12 +32,10 @@ it('D-3: in a browser the machines derive the same facts from a journal, sub-age
     if (entry.type !== 'stepped') continue;
     scopes.add(entry.scope);
     const from = taken.get(entry.scope) ?? 0;
-    const count = entry.facts === '' ? 0 : entry.facts.split(' ').length;
+    const count = entry.facts.length;
     taken.set(entry.scope, from + count);
-    expect(factsSummary((facts[entry.scope] ?? []).slice(from, from + count))).toEqual({
-      facts: entry.facts,
-      digest: entry.digest,
-    });
+    const types = (of: readonly { type: string }[]) => of.map(({ type }) => type);
+    expect(types((facts[entry.scope] ?? []).slice(from, from + count))).toEqual(types(entry.facts));
   }
   expect(scopes.size).toBe(2);
   expect(taken.get('')).toBe(facts['']?.length);

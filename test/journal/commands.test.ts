@@ -167,7 +167,7 @@ describe('D-3: what is known of a session comes back', () => {
     const journal = sqliteJournal(':memory:');
     const { agent } = workingAgent();
     const other = workingAgent({ name: 'other', limits: { maxTurns: 5 } }).agent;
-    const changed = workingAgent({ name: 'other', limits: { maxTurns: 6 } }).agent;
+    const changed = workingAgent({ name: 'other', finish: 'text' }).agent;
     for (const [own, sessionId] of [
       [agent, 'a'],
       [agent, 'b'],

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JournalEntry } from '../../src/journal/journal.ts';
-import { acts, missing, type Place, resumed, wholeEntries, withAt } from '../support/broken-entries.ts';
+import { acts, factsOf, missing, type Place, resumed, wholeEntries, withAt } from '../support/broken-entries.ts';
 
 describe('D-3: what is wrong with a journal', () => {
   let entries: JournalEntry[];
@@ -34,35 +34,39 @@ describe('D-3: what is wrong with a journal', () => {
       await expect(acts.replayed?.(withAt(entries, place, value))).rejects.toMatchObject(refused);
   });
 
-  it('an end without what led to it is refused', async () => {
+  it('D-6c: an end without what led to it is told as it was recorded', async () => {
     const step = entries.findIndex(({ type }) => type === 'stepped');
-    const facts = `${(entries[step] as { facts: string }).facts} session.succeeded`;
-    await expect(resumed(withAt(entries, [step, 'facts'], facts).slice(0, step + 1))).rejects.toMatchObject({
-      code: 'invalid_journal',
-      message: 'The journal of the session s lacks what led to its end.',
-    });
+    const failure = { slugs: ['stopped'], retryAt: null, detail: null };
+    const facts = [...factsOf(entries[step]), { type: 'session.failed', turns: 0, failure }];
+    const result = await resumed(withAt(entries, [step, 'facts'], facts).slice(0, step + 1));
+    expect(result).toMatchObject({ status: 'failed', slugs: ['stopped'] });
   });
 
   it('a step without what led to it is refused', async () => {
     const keyOf = (entry: JournalEntry) =>
       entry.type === 'delivered' && entry.scope === '' && 'key' in entry.delivery ? entry.delivery.key : null;
-    for (const key of ['turn-1/attempt-1/model', 'close']) {
+    const stepWithout = (key: string) => {
       const at = entries.findLastIndex((entry) => keyOf(entry) === key);
       const step = entries.findIndex(({ type, scope }, index) => index > at && type === 'stepped' && scope === '');
-      const facts = (entries[step] as { facts: string }).facts;
-      const broken = withAt(entries, [at], missing);
-      expect(await acts.replayed?.(broken)).toMatchObject({
-        difference: { entry: step, recorded: facts, replayed: '' },
-      });
-      await expect(resumed(broken)).rejects.toMatchObject({
-        code: 'invalid_journal',
-        message: `The journal of the session s cannot be replayed: entry ${step} says "${facts}", and the machines say "".`,
-      });
-    }
+      const facts = factsOf(entries[step])
+        .map(({ type }) => type)
+        .join(' ');
+      return { step, facts, broken: withAt(entries, [at], missing) };
+    };
+    const model = stepWithout('turn-1/attempt-1/model');
+    const refusal = {
+      code: 'invalid_journal',
+      message: `Entry ${model.step} of the journal cannot be replayed: what it states is not in its delivery, at outcome.reply.`,
+    };
+    await expect(acts.replayed?.(model.broken)).rejects.toMatchObject(refusal);
+    await expect(resumed(model.broken)).rejects.toMatchObject(refusal);
+    const close = stepWithout('close');
+    const difference = { entry: close.step, recorded: close.facts, replayed: '' };
+    expect(await acts.replayed?.(close.broken)).toMatchObject({ difference });
   });
 
-  it('another version of the machines is reported before malformed fields', async () => {
-    const other = withAt(withAt(entries, [0, 'head', 'machines'], '0'), [0, 'head', 'tools'], missing);
+  it('another format is reported before malformed fields', async () => {
+    const other = withAt(withAt(entries, [0, 'head', 'format'], 0), [0, 'head', 'tools'], missing);
     await expect(resumed(other)).rejects.toMatchObject({ code: 'machines_changed' });
   });
 });

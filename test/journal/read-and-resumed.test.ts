@@ -153,7 +153,7 @@ describe('D-3: a session that is read', () => {
     const noStart = changed(journal, (entries) => entries.slice(1));
     await expect(readSession(noStart, 's')).rejects.toMatchObject({ code: 'invalid_journal' });
     const [first] = await journal.read('s');
-    const older = { ...first, head: { ...(first as { head: object }).head, machines: 'older' } } as JournalEntry;
+    const older = { ...first, head: { ...(first as { head: object }).head, format: 3 } } as JournalEntry;
     const other = changed(journal, (entries) => [older, ...entries.slice(1)]);
     await expect(readSession(other, 's')).rejects.toMatchObject({ code: 'machines_changed' });
     await journal.close();

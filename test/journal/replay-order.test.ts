@@ -1,26 +1,32 @@
 import { describe, expect, it } from 'vitest';
 import type { Fact } from '../../machines/index.ts';
 import type { JournalEntry, SessionHead } from '../../src/journal/journal.ts';
-import { type Player, Replay } from '../../src/journal/replay.ts';
-import { factsSummary } from '../../src/journal/scope-log.ts';
+import { type Player, Replay } from '../../src/journal/replay/replay.ts';
+import type { StatedSource } from '../../src/observe/observer.ts';
 
 /** What the players were told, in order. */
 let told: string[] = [];
 
-/** A player that gives the facts of its script, step by step. Each fact takes a position of the one stream. */
+/** A player that states the facts of its script, step by step. Each fact takes a position of the one stream. */
 class Scripted implements Player {
   readonly scope: string;
-  readonly beforeFact: () => void;
+  private readonly source: StatedSource;
   private readonly steps: (readonly string[] | null)[];
 
-  constructor(scope: string, beforeFact: () => void, steps: readonly (readonly string[] | null)[]) {
+  constructor(scope: string, source: StatedSource, steps: readonly (readonly string[] | null)[]) {
     this.scope = scope;
-    this.beforeFact = beforeFact;
+    this.source = source;
     this.steps = [...steps];
   }
 
   private say(text: string): void {
     told.push(`${this.scope || 'root'} ${text}`);
+  }
+
+  private state({ type }: Fact): void {
+    this.source.beforeFact();
+    position += 1;
+    this.say(`states ${type}`);
   }
 
   deliver: Player['deliver'] = (delivery) => this.say(`delivers ${'key' in delivery ? delivery.key : 'a command'}`);
@@ -34,16 +40,17 @@ class Scripted implements Player {
   moveTo: Player['moveTo'] = (to) => {
     position = Math.max(position, to);
   };
-
-  step(): Fact[] | null {
+  restate: Player['restate'] = (facts) => {
+    for (const fact of facts) this.state(fact);
+  };
+  step: Player['step'] = () => {
     const facts = this.steps.shift() ?? null;
-    for (const fact of facts ?? []) {
-      this.beforeFact();
-      position += 1;
-      this.say(`states ${fact}`);
+    for (const type of facts ?? []) {
+      const recorded = this.source.take(factOf(type));
+      if (recorded !== null) this.state(recorded);
     }
-    return facts === null ? null : facts.map(factOf);
-  }
+    return facts !== null;
+  };
 }
 
 let position = 0;
@@ -60,7 +67,7 @@ const stepped = (seq: number, end: number, facts: readonly string[], scope = '')
   type: 'stepped',
   seq,
   end,
-  ...factsSummary(facts.map(factOf)),
+  facts: facts.map(factOf),
 });
 const sighted = (seq: number, key: string, scope = ''): JournalEntry => ({
   scope,
@@ -71,18 +78,18 @@ const sighted = (seq: number, key: string, scope = ''): JournalEntry => ({
 });
 
 /** Plays entries; the scripts are the steps of each session, by its scope. */
-function playing(scripts: Record<string, readonly (readonly string[] | null)[]>, compares = true) {
+function playing(scripts: Record<string, readonly (readonly string[] | null)[]>, readsOn = false) {
   told = [];
   position = 0;
   const makes: [scope: string, above: string | null][] = [];
   const scopes = Object.keys(scripts);
   const replay = new Replay<Scripted>(
-    (_, above, beforeFact) => {
+    (_, above, source) => {
       const scope = scopes[makes.length] ?? '';
       makes.push([scope, above?.scope ?? null]);
-      return new Scripted(scope, beforeFact, scripts[scope] ?? []);
+      return new Scripted(scope, source, scripts[scope] ?? []);
     },
-    compares ? {} : { compares },
+    { readsOn },
   );
   return { replay, makes };
 }
@@ -157,18 +164,43 @@ describe('D-3: the entries of a journal are played in their order', () => {
     const entries = [started(), stepped(0, 1, ['a']), stepped(1, 2, ['x', 'y']), stepped(2, 3, ['c'])];
     const { replay } = playing(script);
     expect(replay.play(entries)).toEqual({ entry: 3, scope: '', recorded: 'x y', replayed: 'b' });
-    expect(told.at(-1)).toBe('root states b');
+    expect(told.slice(-2)).toEqual(['root states x', 'root states y']);
     const other = playing(script);
-    const digest = (entry: JournalEntry) => (entry.type === 'stepped' ? { ...entry, digest: 'other' } : entry);
-    expect(other.replay.play(entries.slice(0, 2).map(digest))).toEqual({
+    const odd = (entry: JournalEntry) =>
+      entry.type === 'stepped' ? { ...entry, facts: [{ type: 'a', odd: true }] } : entry;
+    expect(other.replay.play(entries.slice(0, 2).map(odd))).toEqual({
       entry: 2,
       scope: '',
-      recorded: 'a',
-      replayed: 'a with other contents',
+      recorded: '{"type":"a","odd":true}',
+      replayed: '{"type":"a"}',
     });
-    const free = playing(script, false);
-    expect(free.replay.play(entries)).toBeNull();
-    expect(told.at(-1)).toBe('root states c');
+  });
+
+  it('D-6c: one that reads on takes in what was recorded after that, and no further step', () => {
+    const { replay } = playing({ '': [['a'], ['b'], ['c'], ['d']] }, true);
+    const entries = [started(), stepped(0, 1, ['a']), stepped(1, 2, ['x', 'y']), stepped(3, 4, ['z'])];
+    const difference = { entry: 3, scope: '', recorded: 'x y', replayed: 'b' };
+    expect([replay.play(entries), replay.play([stepped(4, 5, ['c'])])]).toEqual([difference, difference]);
+    expect(told).toEqual(['a', 'x', 'y', 'z', 'c'].map((type) => `root states ${type}`));
+    expect(replay.entry).toBe(5);
+  });
+
+  it('D-6d: what is said in other words stays as it was said, and is told of', () => {
+    const reworded: unknown[] = [];
+    const said: (Fact | null)[] = [];
+    const player = (source: StatedSource): Player => ({
+      ...new Scripted('', source, []),
+      step: () => {
+        said.push(source.take({ type: 'turn.started', detail: 'new words' } as never));
+        return true;
+      },
+    });
+    const replay = new Replay((_, __, source) => player(source), { onRewording: (one) => reworded.push(one) });
+    const old = { type: 'turn.started', detail: 'old words' };
+    expect(replay.play([started(), { scope: '', type: 'stepped', seq: 0, end: 1, facts: [old] }])).toBeNull();
+    expect(said).toEqual([old]);
+    const replayed = { type: 'turn.started', detail: 'new words' };
+    expect(reworded).toEqual([{ entry: 2, scope: '', recorded: old, replayed }]);
   });
 
   it('further calls go on, and count the entries on', () => {
@@ -178,11 +210,12 @@ describe('D-3: the entries of a journal are played in their order', () => {
     expect(replay.play([stepped(2, 3, ['x'])])).toEqual({ entry: 4, scope: '', recorded: 'x', replayed: 'b' });
   });
 
-  it('machines that had broken give no facts, and nothing is compared', () => {
+  it('machines that had broken take no step, and nothing is compared: what was recorded is taken in', () => {
     const { replay } = playing({ '': [null] });
     const seen: unknown[] = [];
     expect(replay.play([started(), stepped(0, 1, ['a'])], (_, facts) => seen.push(facts))).toBeNull();
-    expect(seen).toEqual([null, null]);
+    expect(seen).toEqual([null, [factOf('a')]]);
+    expect(told).toEqual(['root states a']);
   });
 
   it.each([

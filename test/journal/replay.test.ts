@@ -132,9 +132,9 @@ describe('D-3: replay', async () => {
     expect((await replayFixture(file, { until: 'turn-2' })).counters.turns).toBe(2);
     const text = readFileSync(file, 'utf8');
     const wrong = join(folder, 'wrong.jsonl');
-    // The tool answered something else than it did.
-    writeFileSync(wrong, text.replace('It reads well.', 'It reads ill.'));
-    await expect(replayFixture(wrong)).rejects.toThrow(/takes another way at entry \d+: it was "tool\.answered/);
+    // The tool failed, although it did not.
+    writeFileSync(wrong, text.replace('"executed":true', '"executed":false'));
+    await expect(replayFixture(wrong)).rejects.toThrow(/takes another way at entry \d+: it was ".*tool\.answered/);
     writeFileSync(wrong, text.slice(0, -20));
     await expect(replayFixture(wrong)).rejects.toThrow(
       /Line \d+ of the exported session cannot be used: it is cut off/,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { PawlError } from '../../src/index.ts';
 import type { JournalEntry, SessionHead } from '../../src/journal/journal.ts';
-import { factsSummary, ScopeLog, scopeOf } from '../../src/journal/scope-log.ts';
+import { restoredFacts } from '../../src/journal/replay/stored-facts.ts';
+import { ScopeLog, scopeOf } from '../../src/journal/scope-log.ts';
 import type { TreeLog } from '../../src/journal/tree-log.ts';
 
 const headOf = (call: { parent: string; callId: string } | null) =>
@@ -72,29 +73,22 @@ describe('D-3: the log of one session of a tree', () => {
     const { fake, done, moveTo } = tree();
     const log = new ScopeLog(fake, below);
     log.fact({ type: 'session.stopping' });
-    log.applying(() => {
-      log.fact({ type: 'session.stopping' });
-      log.fact({ type: 'session.steered', text: 'x' });
-      moveTo(9);
-    });
-    const facts = [{ type: 'session.stopping' }, { type: 'session.steered', text: 'x' }];
-    expect(done).toEqual([{ scope: 'a/b', type: 'stepped', seq: 7, end: 9, ...factsSummary(facts) }]);
-    expect(factsSummary(facts)).toEqual({
-      facts: 'session.stopping session.steered',
-      digest: expect.stringMatching(/^[0-9a-f]{16}$/),
-    });
-    expect(factsSummary([]).digest).not.toBe(factsSummary(facts).digest);
-  });
-
-  it('retakes a step with the facts that it gives, and none of the step before', () => {
-    const log = new ScopeLog(tree().fake, below);
-    const step = () => {
-      log.fact({ type: 'session.stopping' });
-      return true;
+    const delivery = {
+      key: 'k',
+      at: 1,
+      chance: 0,
+      outcome: { text: 'A text that is long enough to be named by its place.' },
     };
-    expect(log.retaking(step)).toEqual([{ type: 'session.stopping' }]);
-    expect(log.retaking(step)).toEqual([{ type: 'session.stopping' }]);
-    expect(log.retaking(() => false)).toBeNull();
+    const text = delivery.outcome.text;
+    const take = () => {
+      log.fact({ type: 'session.stopping' });
+      log.fact({ type: 'session.steered', text });
+      moveTo(9);
+    };
+    log.applying({ delivery, take });
+    const facts = [{ type: 'session.stopping' }, { type: 'session.steered', text: { $from: ['outcome', 'text'] } }];
+    expect(done).toEqual([{ scope: 'a/b', type: 'stepped', seq: 7, end: 9, facts }]);
+    expect(restoredFacts(facts, delivery)).toEqual([{ type: 'session.stopping' }, { type: 'session.steered', text }]);
   });
 
   it('writes a request before it goes out, with its tools, its marks and how long the conversation is', async () => {

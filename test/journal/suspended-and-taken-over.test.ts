@@ -180,17 +180,17 @@ describe('D-6: what a resumed session needs', () => {
     await expect(resumed).rejects.toThrow('the sub-agent child is missing');
   });
 
-  it('a sub-agent that is running, and has other limits now', async () => {
-    const child = (maxTurns: number) => defineAgent({ name: 'child', models: [hanging()], limits: { maxTurns } });
+  it('a sub-agent that is running, and ends otherwise now', async () => {
+    const child = (finish: 'report' | 'text') => defineAgent({ name: 'child', models: [hanging()], finish });
     const calls = [{ name: 'child', input: { prompt: 'Help.', reason: 'It is much.' } }];
-    const parent = (maxTurns: number) => ({
+    const parent = (finish: 'report' | 'text') => ({
       name: 'a',
       models: [rehearsalModel([{ calls }])],
-      agents: { child: child(maxTurns) },
+      agents: { child: child(finish) },
     });
-    const resumed = resumedAs(parent(5), parent(3));
+    const resumed = resumedAs(parent('report'), parent('text'));
     await expect(resumed).rejects.toMatchObject({ code: 'agent_changed' });
-    await expect(resumed).rejects.toThrow('limits.maxTurns: was 5, is 3');
+    await expect(resumed).rejects.toThrow('finish: was "report", is "text"');
   });
 
   it('nothing, if it is aborted before it continues', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { slice } from '../../src/index.ts';
 import type { SessionEvent } from '../../src/observe/events.ts';
+import type { StatedSource } from '../../src/observe/observer.ts';
 import { aborted, delta, envelope, failed, late, lost, started, warned, watched } from '../support/observer.ts';
 
 describe('S-6: the end of the events', () => {
@@ -36,18 +37,21 @@ describe('S-6: the end of the events', () => {
     observer.takeFact(aborted);
     observer.letGo(failure);
     expect(spanned.map(({ type }) => type)).toEqual(['effect.late', 'session.suspended', 'session.aborted']);
-    const replaying = watched({ beforeFact: () => {} });
+    const replaying = watched({ replay: again() });
     replaying.observer.letGo(failure);
     expect(replaying.spanned).toEqual([]);
   });
 });
+
+/** A replay whose machines state what was recorded. */
+const again = (beforeFact = () => {}): StatedSource => ({ take: (fact) => fact, beforeFact });
 
 describe('D-3: a replay', () => {
   it('tells the state and the stream, not the listener, the log or telemetry, until it goes live', () => {
     const before: number[] = [];
     const seen: number[] = [];
     const count = slice(0, (sum: number) => sum + 1);
-    const { observer, heard, spanned } = watched({ beforeFact: () => void before.push(1), slices: { count } });
+    const { observer, heard, spanned } = watched({ replay: again(() => void before.push(1)), slices: { count } });
     const types = () => observer.folds.stream.all().map(({ type, seq }) => [type, seq]);
     expect(observer.isSilent).toBe(true);
     observer.takeFact(started());
@@ -77,7 +81,7 @@ describe('D-3: a replay', () => {
   });
 
   it('what was sighted keeps its time, and its positions although more secrets are removed', () => {
-    const { observer } = watched({ beforeFact: () => {}, secrets: ['hunter2'] });
+    const { observer } = watched({ replay: again(), secrets: ['hunter2'] });
     observer.resight(delta('a hunter2', 2), 7);
     observer.resight(late, 8);
     expect(observer.folds.stream.all()).toEqual([
@@ -90,7 +94,7 @@ describe('D-3: a replay', () => {
   });
 
   it('a warning of the replay is not reported again', () => {
-    const { observer, heard } = watched({ beforeFact: () => {} });
+    const { observer, heard } = watched({ replay: again() });
     observer.resight(warned('seed'), 7);
     observer.resight(lost('two seed'), 7);
     observer.endReplay();
@@ -151,7 +155,7 @@ describe('S-6: failures of folds and listeners', () => {
   });
 
   it('in a replay, failures are not reported', () => {
-    const { observer } = watched({ beforeFact: () => {} });
+    const { observer } = watched({ replay: again() });
     observer.folds.records.sighting = broken;
     observer.resight(late, 7);
     expect(observer.folds.stream.all().map(({ type }) => type)).toEqual(['effect.late']);

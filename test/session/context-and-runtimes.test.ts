@@ -5,8 +5,6 @@ import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, resumeAll, serveMcp, sqliteJournal, startSession } from '../../src/index.ts';
 import { byteLength, toBase64 } from '../../src/platform/bytes.ts';
-import { sha1 } from '../../src/platform/digest.ts';
-import { sha1 as portableSha1 } from '../../src/platform/portable-digest.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { chatHandler } from '../../src/ui/index.ts';
 import { freshFile } from '../support/journaled.ts';
@@ -69,8 +67,7 @@ describe('the context reaches the tools', () => {
 });
 
 describe('a runtime without Node', () => {
-  it.each(['', 'plain', 'fünf 🎉 \ud800', 'x'.repeat(100_000)])('digests and measures texts as Node does', (text) => {
-    expect(portableSha1(text)).toBe(sha1(text));
+  it.each(['', 'plain', 'fünf 🎉 \ud800', 'x'.repeat(100_000)])('measures texts as Node does', (text) => {
     const bytes = new TextEncoder().encode(text);
     const known = [byteLength(text), toBase64(bytes)];
     vi.stubGlobal('Buffer', undefined);

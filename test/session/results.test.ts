@@ -96,8 +96,8 @@ describe('S-3: how the machines of a session ended', () => {
     const { observer, heard } = watched();
     const applied: number[] = [];
     const log = {
-      applying: (step: () => void) => {
-        step();
+      applying: ({ take }: { take: () => void }) => {
+        take();
         applied.push(heard.length);
       },
     } as unknown as ScopeLog;

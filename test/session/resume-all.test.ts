@@ -37,7 +37,7 @@ describe('D-4: a process that starts resumes what the last one left', () => {
       await suspended(journal, name, id);
     await runSession(define('clerk'), { prompt: 'Go.', journal, sessionId: 'ended', logger });
     const told: string[] = [];
-    const agents = [define('clerk'), define('cook', { limits: { maxTurns: 77 } })];
+    const agents = [define('clerk'), define('cook', { finish: 'text' })];
     const { sessions, refused } = await resumeAll(agents, {
       journal: other,
       logger,

@@ -49,7 +49,7 @@ const upTo = (is: (entry: JournalEntry) => boolean) => entries.slice(0, entries.
 const holding = (held: readonly JournalEntry[], over: Partial<Journal> = {}) =>
   journalWith(journal, { read: async () => [...held], ...over });
 const subEnded = (entry: JournalEntry) =>
-  entry.type === 'stepped' && entry.scope !== '' && entry.facts.includes('session.succeeded');
+  entry.type === 'stepped' && entry.scope !== '' && entry.facts.some(({ type }) => type === 'session.succeeded');
 
 describe('D-3: a recorded session that is played', () => {
   it('tells each entry, and each thing that its machines did, with its session and its time', () => {
@@ -108,28 +108,34 @@ describe('D-3: a recorded session that is played', () => {
     expect([read.counters, read.events.length]).toEqual([counters, events.length]);
   });
 
-  it('plays nothing more after a difference', () => {
-    const wrong = entries.map((entry) =>
-      entry.type === 'stepped' && entry.facts.includes('session.succeeded')
-        ? { ...entry, facts: 'turn.started', digest: 'x' }
+  it('D-6c: after a difference, it is told as it was recorded, without states', () => {
+    const first = entries.findIndex(({ type }) => type === 'stepped');
+    const wrong = entries.map((entry, index) =>
+      entry.type === 'stepped' && index === first
+        ? { ...entry, facts: [...entry.facts, { type: 'session.stopping' }] }
         : entry,
     );
-    const recording = new Recording([]);
-    recording.play(wrong as JournalEntry[]);
-    const { difference } = recording;
-    const sent = recording.requests.length;
-    const told: JournalEntry[] = [];
-    recording.play(entries, (entry) => void told.push(entry));
-    expect([recording.difference, told]).toEqual([difference, []]);
-    expect(difference).toMatchObject({ recorded: 'turn.started' });
-    expect(recording.played(entries).requests).toHaveLength(sent);
+    const whole = replayEntries(entries);
+    const told = replayEntries(wrong);
+    expect(told.difference).toMatchObject({ entry: first + 1, recorded: 'session.started session.stopping' });
+    expect([told.states, told.pending]).toEqual([[], []]);
+    expect(told.events.map(({ type }) => type)).toEqual(
+      whole.events.flatMap(({ type }, index) => (index === 0 ? [type, 'session.stopping'] : [type])),
+    );
+    expect([told.counters, told.conversation, told.turns]).toEqual([whole.counters, whole.conversation, whole.turns]);
+    expect(told.requests.map(({ turn, notice, omitted }) => [turn, notice, omitted])).toEqual(
+      whole.requests.map(({ turn, notice, omitted }) => [turn, notice, omitted]),
+    );
   });
 
   it('a request of a session that never started is refused', () => {
     const sent = entries.find(({ type }) => type === 'sent') as Extract<JournalEntry, { type: 'sent' }>;
     const recording = new Recording([]);
     expect(() => recording.play([...upTo(({ type }) => type === 'sent'), { ...sent, scope: 'nowhere' }])).toThrow(
-      expect.objectContaining({ code: 'invalid_journal', message: 'The session "nowhere" did not start.' }),
+      expect.objectContaining({
+        code: 'invalid_journal',
+        message: 'The journal tells of a session "nowhere" that did not start.',
+      }),
     );
   });
 

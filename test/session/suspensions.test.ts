@@ -49,6 +49,7 @@ function tree({ hasEnded = false, secrets = [] as string[] } = {}) {
         letGo: ({ slugs }: { slugs: string[] }) => note(`${name} let go: ${slugs}`),
         silence: () => note(`${name} silenced`),
         takeFact: (fact: Told) => note(`${name} took ${said(fact)}`),
+        recordedEnd: null,
         sight: (sighting: Told) => note(`${name} saw ${said(sighting)}`),
         folds: { log: { sighting: (sighting: Told) => note(`logged ${said(sighting)}`) } },
       },

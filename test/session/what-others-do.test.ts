@@ -168,10 +168,16 @@ it('C-6: a conversation without any content is refused', async () => {
 });
 
 it('B-7: a session without a request budget is not resumed with sub-agents', async () => {
-  const { agent } = scripted([report()]);
   const journal = sqliteJournal(':memory:');
-  await runSession(agent, { prompt: 'Go.', journal, sessionId: 's', logger });
-  await runSession(agent, { prompt: 'Go.', journal, sessionId: 'limited', budget: { requests: 5 }, logger });
+  const { agent } = scripted([report()]);
+  for (const [sessionId, budget] of [
+    ['s', {}],
+    ['limited', { requests: 5 }],
+  ] as const) {
+    const hanging = defineAgent({ ...agent.definition, models: [rehearsalModel([{ hangs: true }])] });
+    const session = startSession(hanging, { prompt: 'Go.', journal, sessionId, budget, logger });
+    await session.suspend({ graceMs: 0 });
+  }
   const grown = defineAgent({ ...agent.definition, agents: { kid: scripted([report()], { name: 'kid' }).agent } });
   await expect(resumeSession(grown, { journal, sessionId: 's', logger })).rejects.toMatchObject({
     code: 'agent_changed',

@@ -58,7 +58,7 @@ const kept = async (broken: readonly JournalEntry[]) => {
 export const resumed = async (broken: readonly JournalEntry[]) => {
   const session = await resumeSession(agentOf(), { journal: await kept(broken), sessionId: 's', logger: false });
   session.abort();
-  await session.result;
+  return session.result;
 };
 export const acts: Record<string, (broken: readonly JournalEntry[]) => Promise<unknown>> = {
   resumed,
@@ -68,3 +68,8 @@ export const acts: Record<string, (broken: readonly JournalEntry[]) => Promise<u
   'played for the inspector': async (broken) => new MicrostepReplay().play(broken),
   'shown in a file': async (broken) => sessionFile(broken),
 };
+
+/** The facts of an entry that is a step. */
+export function factsOf(entry: JournalEntry | undefined): { type: string }[] {
+  return entry?.type === 'stepped' ? [...entry.facts] : [];
+}

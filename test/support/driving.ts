@@ -39,9 +39,9 @@ function driven<One extends JournaledDriver | ResumedDriver>(
     begun: (keys, at) => written(`begun ${keys.join(' ')} ${at}`),
     delivered: (deliveries) =>
       written(`delivered ${deliveries.map((one) => ('key' in one ? one.key : one.event)).join(' ')}`),
-    applying: (step) => {
+    applying: ({ take }) => {
       told.push('step');
-      step();
+      take();
     },
     failed: (error) => void told.push(`failed ${(error as Error).message}`),
   };

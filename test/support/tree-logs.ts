@@ -29,8 +29,7 @@ export const stepped = (seq = 1, scope = ''): JournalEntry => ({
   type: 'stepped',
   seq,
   end: seq,
-  facts: 'x',
-  digest: 'd',
+  facts: [{ type: 'x' }],
 });
 export const delta = (seq: number, text: string, over: object = {}, scope = ''): Sighted => ({
   ...{ scope, type: 'sighted', seq, at: seq },

@@ -48,11 +48,11 @@ describe('a request of a page', () => {
     const begun = startSession(agent, { prompt: 'Hi.', journal, sessionId: 'c1:1', logger: false });
     await until(() => begun.counters.requests === 1);
     await begun.suspend();
-    const response = await handlerOf(waiting, { journal, logger }, { limits: { maxTurns: 3 } })(ask('/c1/stream'));
+    const response = await handlerOf(waiting, { journal, logger }, { finish: 'text' })(ask('/c1/stream'));
     expect(response.status).toBe(409);
-    expect(await response.text()).not.toContain('maxTurns');
+    expect(await response.text()).not.toContain('finish');
     expect(lines).toEqual([
-      expect.objectContaining({ error: expect.stringContaining('limits.maxTurns: was 10, is 3') }),
+      expect.objectContaining({ error: expect.stringContaining('finish: was "report", is "text"') }),
     ]);
     await journal.close();
   });

@@ -108,9 +108,9 @@ it.each<[string, (entries: JournalEntry[]) => unknown[], string]>([
   ['with a broken entry', (entries) => [...entries, { type: 'delivered', scope: '', delivery: 1 }], 'invalid_journal'],
   ['without its beginning', (entries) => entries.slice(1), 'invalid_journal'],
   [
-    'of other machines',
+    'of another format',
     ([first, ...rest]) =>
-      first?.type === 'started' ? [{ ...first, head: { ...first.head, machines: 'other' } }, ...rest] : [],
+      first?.type === 'started' ? [{ ...first, head: { ...first.head, format: 3 } }, ...rest] : [],
     'machines_changed',
   ],
 ])('D-6: a session %s is refused at once', async (_, change, code) => {

@@ -5,18 +5,17 @@ import { MicrostepReplay } from '../../inspect/recorded/microstep-replay.ts';
 import { ShownRecording } from '../../inspect/recorded/shown-recording.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { MemoryJournal } from '../../journal/memory.ts';
-import { sqliteJournal } from '../../journal/sqlite/sqlite.ts';
 import { readTape } from '../../journal/tape.ts';
 import { exitCodes, type Flags, UsageError } from '../command-line.ts';
 import { openInspector, untilInterrupted } from '../session-page.ts';
-import { journalFile } from './journal.ts';
+import { journalFile, openJournal } from './opened-journal.ts';
 
 /** `pawl inspect`: shows a journal, or exported sessions, in a page until Ctrl-C. */
 export async function inspectCommand([file, ...rest]: readonly string[], flags: Flags): Promise<number> {
   if (rest.length > 0)
     throw new UsageError(`Pass one journal, exported session or folder; got ${[file, ...rest].join(' ')}.`);
   if (file !== undefined && !existsSync(file)) throw new UsageError(`There is no file ${file}.`);
-  const journal = journalOf(file, flags);
+  const journal = await journalOf(file, flags);
   const shown = await openInspector(flags, journal);
   await untilInterrupted(`Open this in a browser: ${shown.address}\nPress Ctrl-C to end.`);
   await shown.close();
@@ -25,9 +24,9 @@ export async function inspectCommand([file, ...rest]: readonly string[], flags: 
 }
 
 /** A journal; or one in memory with the exported sessions of a file, or of a folder. */
-function journalOf(file: string | undefined, flags: Flags): Journal {
+async function journalOf(file: string | undefined, flags: Flags): Promise<Journal> {
   if (file === undefined || !(statSync(file).isDirectory() || isTape(file)))
-    return sqliteJournal(journalFile({ ...flags, journal: file }));
+    return openJournal(journalFile({ ...flags, journal: file ?? flags.journal }));
   const tapes = statSync(file).isDirectory()
     ? readdirSync(file).flatMap((name) => (name.endsWith('.jsonl') ? [join(file, name)] : []))
     : [file];

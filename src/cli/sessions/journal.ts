@@ -1,27 +1,16 @@
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { styleText } from 'node:util';
-import type { Journal, JournaledSession } from '../../journal/journal.ts';
+import type { JournaledSession } from '../../journal/journal.ts';
 import { exportSession, listSessions } from '../../journal/sessions.ts';
-import { sqliteJournal } from '../../journal/sqlite/sqlite.ts';
 import { readTape } from '../../journal/tape.ts';
 import { tame } from '../../platform/text.ts';
-import { redact } from '../../secrets/redact.ts';
 import { forkSession } from '../../session/recovery/fork-session.ts';
 import { replayEntries } from '../../session/replay/replay-session.ts';
 import type { ReplayedSession, ReplayStep, SentRequest } from '../../session/replay/replayed.ts';
 import { exitCodes, type Flags, UsageError } from '../command-line.ts';
 import { sessionPage, writeFile } from '../session-page.ts';
-
-const defaultFile = 'pawl.db';
-
-/** Returns the journal's file, which must exist: a command that reads creates none. */
-export function journalFile({ journal = defaultFile }: Flags): string {
-  if (existsSync(journal)) return journal;
-  throw new UsageError(
-    `There is no journal ${redact(journal)}: pass --journal FILE, or make one with pawl run --journal FILE.`,
-  );
-}
+import { journalFile, sessionRow, withJournal } from './opened-journal.ts';
 
 /** `pawl sessions`: lists the sessions of a journal, the latest first. */
 export async function sessionsCommand(rest: readonly string[], flags: Flags): Promise<number> {
@@ -41,8 +30,8 @@ export async function replayCommand([what, ...rest]: readonly string[], flags: F
   const replayed = statSync(what, { throwIfNoEntry: false })?.isFile()
     ? replayEntries(readTape(await readFile(what, 'utf8')), until)
     : await withJournal(flags, async (journal) => {
-        await sessionRow(journal, what);
-        return replayEntries(await journal.read(what), until);
+        const { sessionId } = await sessionRow(journal, what);
+        return replayEntries(await journal.read(sessionId), until);
       });
   const { difference } = replayed;
   if (flags.json) print(JSON.stringify(replayed));
@@ -56,13 +45,14 @@ export async function replayCommand([what, ...rest]: readonly string[], flags: F
 }
 
 /** `pawl export`: prints a session as a file, or writes it to one; with `--html` as a page. */
-export async function exportCommand([sessionId, ...rest]: readonly string[], flags: Flags): Promise<number> {
+export async function exportCommand([id, ...rest]: readonly string[], flags: Flags): Promise<number> {
   const { html, output } = flags;
-  if (sessionId === undefined || rest.length > 0) throw new UsageError('Pass one session: pawl export ID -o FILE.');
+  if (id === undefined || rest.length > 0) throw new UsageError('Pass one session: pawl export ID -o FILE.');
   if (html && output === undefined && process.stdout.isTTY === true) {
-    throw new UsageError(`A page is no text to read: pawl export ${sessionId} --html -o FILE.html.`);
+    throw new UsageError(`A page is no text to read: pawl export ${id} --html -o FILE.html.`);
   }
   return withJournal(flags, async (journal) => {
+    const { sessionId } = await sessionRow(journal, id);
     const text = html ? await sessionPage(journal, sessionId) : await exportSession(journal, sessionId);
     if (output === undefined) process.stdout.write(text);
     else writeFile(output, text);
@@ -71,32 +61,17 @@ export async function exportCommand([sessionId, ...rest]: readonly string[], fla
 }
 
 /** `pawl fork`: starts a new session from a turn of another, and prints its id. */
-export async function forkCommand([sessionId, ...rest]: readonly string[], flags: Flags): Promise<number> {
+export async function forkCommand([id, ...rest]: readonly string[], flags: Flags): Promise<number> {
   const { at } = flags;
-  if (sessionId === undefined || rest.length > 0 || at === undefined) {
+  if (id === undefined || rest.length > 0 || at === undefined) {
     throw new UsageError('Pass one session and where to leave it: pawl fork ID --at turn-3.');
   }
   return withJournal(flags, async (journal) => {
+    const { sessionId } = await sessionRow(journal, id);
     const fork = await forkSession(journal, sessionId, { at });
     process.stderr.write(`To go on: pawl resume ${fork} --journal ${journalFile(flags)}\n`);
     return print(fork);
   });
-}
-
-/** Returns a session's row. Throws `UsageError` for an unknown one. */
-export async function sessionRow(journal: Journal, sessionId: string): Promise<JournaledSession> {
-  const [session] = await journal.list({ sessionId });
-  if (session !== undefined) return session;
-  throw new UsageError(`The journal holds no session ${sessionId}: pawl sessions lists them.`);
-}
-
-async function withJournal<T>(flags: Flags, act: (journal: Journal) => Promise<T>): Promise<T> {
-  const journal = sqliteJournal(journalFile(flags));
-  try {
-    return await act(journal);
-  } finally {
-    await journal.close();
-  }
 }
 
 function rowOf({ sessionId, agent, status, slugs, waiting, updatedAt }: JournaledSession): string {

@@ -6,7 +6,6 @@ import type { Inspector } from '../../inspect/inspector.ts';
 import type { StatelyInspector } from '../../inspect/stately.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { MemoryJournal } from '../../journal/memory.ts';
-import { sqliteJournal } from '../../journal/sqlite/sqlite.ts';
 import { tame } from '../../platform/text.ts';
 import type { ResumeOptions } from '../../session/options.ts';
 import { resumeSession } from '../../session/recovery/resume-session.ts';
@@ -16,6 +15,7 @@ import { declineQuestion } from '../../session/unasked.ts';
 import { type Flags, sessionExitCode, UsageError } from '../command-line.ts';
 import { commandLogger } from '../log.ts';
 import { checkWritable, keepOpenUntilInterrupted, openInspector, sessionPage, writeFile } from '../session-page.ts';
+import { openJournal } from '../sessions/opened-journal.ts';
 import { Approver, type Decision } from './approver.ts';
 import { previewOf } from './preview.ts';
 import { TerminalView } from './view.ts';
@@ -76,7 +76,7 @@ class Running {
   /** Opens the journal and the pages of a session. */
   static async of(agent: Agent, beginning: Beginning, flags: Flags): Promise<Running> {
     const stately = flags.stately ? await (await import('../../inspect/index.ts')).statelyInspector() : null;
-    const journal = flags.journal === undefined ? undefined : sqliteJournal(flags.journal);
+    const journal = flags.journal === undefined ? undefined : await openJournal(flags.journal);
     const inspector = flags.inspect ? await openInspector(flags, journal, [agent]) : null;
     for (const page of [inspector, stately])
       if (page !== null) process.stderr.write(`Open this in a browser: ${page.address}\n`);

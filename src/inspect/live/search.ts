@@ -150,7 +150,7 @@ function contentsOf(entries: readonly JournalEntry[]) {
       for (const target of entry.head.input.targets) targets.add(target);
       if (entry.head.prompt !== null) texts.push(entry.head.prompt);
     }
-    if (entry.type === 'stepped') for (const type of entry.facts.split(' ')) facts.add(type);
+    if (entry.type === 'stepped') for (const { type } of entry.facts) facts.add(type);
     const isDelivery = entry.type === 'delivered' || entry.type === 'run.delivered';
     if (!isDelivery || !('outcome' in entry.delivery)) continue;
     const { outcome } = entry.delivery;

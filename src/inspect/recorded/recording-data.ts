@@ -1,6 +1,6 @@
 import type { Fact, Message, WorkflowFact } from '../../../machines/index.ts';
 import type { RunHead, SessionHead } from '../../journal/journal.ts';
-import type { Difference } from '../../journal/replay.ts';
+import type { Difference } from '../../journal/replay/replay.ts';
 import type { Sighting } from '../../observe/events.ts';
 import type { SentRequest } from '../../session/replay/replayed.ts';
 import type { OfferedTool } from '../../vocabulary/offered-tool.ts';

@@ -1,5 +1,6 @@
 import { createActor, type InspectionEvent } from 'xstate';
 import {
+  type Delivery,
   type WorkflowAbort,
   type WorkflowFact,
   type WorkflowOutput,
@@ -11,8 +12,9 @@ import { heard } from '../../host/hearing.ts';
 import { RunningMachine } from '../../host/run-machine.ts';
 import { messageOf, PawlError, reasonOf } from '../../input/errors.ts';
 import type { JournalEntry, RunHead } from '../../journal/journal.ts';
-import type { Difference } from '../../journal/replay.ts';
-import { factsSummary } from '../../journal/scope-log.ts';
+import type { Difference } from '../../journal/replay/replay.ts';
+import { StatedAgain } from '../../journal/replay/stated-again.ts';
+import { restoredFacts } from '../../journal/replay/stored-facts.ts';
 
 /** Follows the replay of a run, closer than its steps. */
 export type RunFollower = {
@@ -24,20 +26,19 @@ export type RunFollower = {
 /** Plays the entries of a workflow run: its machine alone says what happened. */
 export class RunReplay {
   private readonly follower: RunFollower | null;
-  private readonly compares: boolean;
   private core: DriverCore<WorkflowAbort> | null = null;
   /** The step to take next: the machine's start, or a delivery. */
   private next: (() => void) | null = null;
+  private delivery: Delivery<WorkflowAbort> | null = null;
+  private readonly again = new StatedAgain<WorkflowFact>();
   private facts: WorkflowFact[] = [];
   private at = 0;
   /** The number of the entry that is played, from 1. */
   entry = 0;
   difference: Difference | null = null;
 
-  /** Without `compares`, the machine may take another way than the journal says. */
-  constructor(follower: RunFollower | null, { compares = true }: { compares?: boolean } = {}) {
+  constructor(follower: RunFollower | null) {
     this.follower = follower;
-    this.compares = compares;
   }
 
   /** Plays the entries that follow, up to a difference. Throws `invalid_journal` if they cannot be played. */
@@ -66,6 +67,7 @@ export class RunReplay {
         return null;
       case 'run.delivered': {
         const { delivery } = entry;
+        this.delivery = delivery;
         this.next = () => {
           this.at = delivery.at;
           this.core?.deliver(delivery);
@@ -74,9 +76,10 @@ export class RunReplay {
       }
       case 'stepped': {
         this.facts = [];
+        this.again.begin(restoredFacts<WorkflowFact>(entry.facts, this.delivery));
         this.next?.();
         this.next = null;
-        if (this.compares) this.compare(entry);
+        this.compare();
         return this.facts;
       }
       default:
@@ -111,6 +114,7 @@ export class RunReplay {
       inspect: follower === null ? undefined : (event) => follower.inspect(event),
       owner: {
         takeFact: (fact) => {
+          this.again.take(fact);
           this.facts.push(fact);
           follower?.fact(fact, this.at);
         },
@@ -124,10 +128,8 @@ export class RunReplay {
     machine.start();
   }
 
-  private compare({ facts, digest }: Extract<JournalEntry, { type: 'stepped' }>): void {
-    const replayed = factsSummary(this.facts);
-    if (replayed.digest === digest) return;
-    const said = replayed.facts === facts ? `${facts} with other contents` : replayed.facts;
-    this.difference = { entry: this.entry, scope: '', recorded: facts, replayed: said };
+  private compare(): void {
+    const { difference } = this.again;
+    if (difference !== null) this.difference = { entry: this.entry, scope: '', ...difference };
   }
 }

@@ -1,6 +1,6 @@
 import type { Fact, Message } from '../../../machines/index.ts';
 import type { RunHead, SessionHead } from '../../journal/journal.ts';
-import type { Difference } from '../../journal/replay.ts';
+import type { Difference } from '../../journal/replay/replay.ts';
 import { firstOnes } from '../../platform/search.ts';
 import type { OfferedTool } from '../../vocabulary/offered-tool.ts';
 import { type CounterValues, CountLog } from './counts.ts';

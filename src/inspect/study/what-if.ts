@@ -2,8 +2,8 @@ import type { Delivery, Effect, Fact } from '../../../machines/index.ts';
 import { approvalKey, modelKey, requestOfKey, toolKey } from '../../../machines/index.ts';
 import { unexpected } from '../../input/errors.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
-import { type MakePlayer, Replay } from '../../journal/replay.ts';
-import { factsSummary } from '../../journal/scope-log.ts';
+import { type MakePlayer, Replay } from '../../journal/replay/replay.ts';
+import { storedFacts } from '../../journal/replay/stored-facts.ts';
 import { OfflinePlayer } from '../../session/replay/offline-player.ts';
 
 /** A delivery in place of the recorded one, which is the entry of this number, from 1; a command comes before it. */
@@ -60,25 +60,34 @@ class Branch {
   private at: number;
   /** The delay of the recorded deliveries, in ms. */
   private shift = 0;
+  /** What the machines state in a step that was not recorded; null while the recorded ones are replayed. */
+  private stated: Fact[] | null = null;
 
   constructor(kept: readonly JournalEntry[], later: readonly JournalEntry[]) {
     this.entries = [...kept];
     this.later = later;
-    const make: MakePlayer<OfflinePlayer> = (head, above, beforeFact) =>
-      new OfflinePlayer(head, above, beforeFact, { secrets: [], follower: null });
+    const make: MakePlayer<OfflinePlayer> = (head, above, source) => {
+      const take = (fact: Fact) => {
+        if (this.stated === null) return source.take(fact);
+        this.stated.push(fact);
+        return fact;
+      };
+      return new OfflinePlayer(head, above, { ...source, take }, { secrets: [], follower: null });
+    };
     const replay = new Replay(make);
     replay.play(kept);
     this.player = replay.root;
     this.at = this.player.head.input.at;
-    let unstepped = 1;
+    const unstepped: (Delivery | null)[] = [null];
     for (const entry of kept) {
       if (entry.type === 'sent' && entry.scope === '') this.sent.add(modelKey(entry));
       if (entry.type === 'delivered' && entry.scope === '') this.at = entry.delivery.at;
       if (entry.scope !== '') continue;
-      unstepped += entry.type === 'delivered' ? 1 : entry.type === 'stepped' ? -1 : 0;
+      if (entry.type === 'delivered') unstepped.push(entry.delivery);
+      if (entry.type === 'stepped') unstepped.shift();
     }
     // Deliveries of one batch are written before their steps.
-    for (; unstepped > 0; unstepped -= 1) this.step();
+    for (const delivery of unstepped) this.step(delivery);
   }
 
   deliver(recorded: Delivery): void {
@@ -88,7 +97,7 @@ class Branch {
     this.sendPending();
     this.entries.push({ scope: '', type: 'delivered', delivery });
     this.player.deliver(delivery);
-    this.step();
+    this.step(delivery);
   }
 
   /** Takes the next recorded delivery that the machines request, or ends a wait; null if there is neither. */
@@ -115,10 +124,13 @@ class Branch {
     return this.player.pending.map(({ key }) => key);
   }
 
-  private step(): void {
+  private step(delivery: Delivery | null): void {
     const seq = this.player.position();
-    const facts: readonly Fact[] = this.player.step() ?? [];
-    this.entries.push({ scope: '', type: 'stepped', seq, end: this.player.position(), ...factsSummary(facts) });
+    const stated: Fact[] = [];
+    this.stated = stated;
+    this.player.step();
+    const facts = storedFacts(stated, delivery);
+    this.entries.push({ scope: '', type: 'stepped', seq, end: this.player.position(), facts });
   }
 
   /** Notes the requests that would have gone out. */

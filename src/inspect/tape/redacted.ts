@@ -2,16 +2,10 @@ import { faultKinds, itemKinds, type Json, phases, priorities, slugs } from '../
 import { PawlError } from '../../input/errors.ts';
 import { checkEntries } from '../../journal/entries.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
-import { type MakePlayer, Replay } from '../../journal/replay.ts';
-import { factsSummary } from '../../journal/scope-log.ts';
 import type { Sighting } from '../../observe/events.ts';
 import { type Ours, redactJson } from '../../secrets/redact.ts';
 import { writtenSecrets } from '../../secrets/spellings.ts';
-import { checkMachines } from '../../session/head.ts';
-import { OfflinePlayer } from '../../session/replay/offline-player.ts';
-import { RunReplay } from '../recorded/run-replay.ts';
-
-type Stepped = Extract<JournalEntry, { type: 'stepped' }>;
+import { checkFormat } from '../../session/head.ts';
 
 /** Our own words, by the fields that hold them. A field with any other text is a model's, a tool's or a provider's. */
 const words: Record<string, readonly string[]> = {
@@ -22,10 +16,27 @@ const words: Record<string, readonly string[]> = {
   ],
   role: ['user', 'assistant', 'tool'],
   kind: [
-    ...[...faultKinds, 'text', 'reasoning', 'tool-input', ...itemKinds, 'fresh', 'crashed', 'corrupt', 'critical'],
+    ...[
+      ...faultKinds,
+      'unknown',
+      'real',
+      'batch',
+      'progress',
+      'report',
+      'provider',
+      'text',
+      'reasoning',
+      'tool-input',
+      ...itemKinds,
+      'fresh',
+      'crashed',
+      'corrupt',
+      'critical',
+    ],
     ...['consecutive_failures', 'stop', 'critical_error', 'agent_unavailable', 'crash'],
   ],
   slug: slugs,
+  slugs,
   verdict: ['succeeded', 'failed', 'blocked', 'unavailable', 'unstarted', 'critical', 'aborted'],
   priority: priorities,
   phase: phases,
@@ -44,45 +55,39 @@ const data = new Set([
 ]);
 
 const ours: Ours = {
-  isWord: (field, text) => Object.hasOwn(words, field) && words[field]?.includes(text) === true,
+  // Where a fact's part is to be found in the delivery.
+  isWord: (field, text) => field === '$from' || (Object.hasOwn(words, field) && words[field]?.includes(text) === true),
   holdsData: (field) => data.has(field),
 };
 
 /**
  * Takes the secrets out of a session's entries, known ones and such as are recognized by pattern (S-5, S-8). Only texts change,
- * field by field, so the machines decide the same as before; the summary of each step is recomputed.
+ * field by field, so the machines decide the same as before.
  */
 export class Redactor {
   private readonly given: () => readonly string[];
   private secrets: readonly string[] = [];
-  private replay: Replay<OfflinePlayer> | RunReplay;
+  private taken = 0;
   /** How many entries changed. */
   changed = 0;
 
   /** The secrets are asked for again with each part, since an agent may begin with others meanwhile. */
   constructor(secrets: () => readonly string[]) {
     this.given = secrets;
-    const make: MakePlayer<OfflinePlayer> = (head, above, beforeFact) =>
-      new OfflinePlayer(head, above, beforeFact, { secrets: [], follower: null });
-    this.replay = new Replay(make, { compares: false });
   }
 
   /**
-   * Returns the entries that follow, without secrets. Throws `machines_changed` for those of other machines (D-6), and
-   * `invalid_journal` for malformed entries, or if the machines would decide otherwise without their secrets.
+   * Returns the entries that follow, without secrets. Throws `machines_changed` for those of another format (D-6), and
+   * `invalid_journal` for malformed entries.
    */
   takeEntries(entries: readonly JournalEntry[]): JournalEntry[] {
-    checkEntries(entries, this.replay.entry);
+    checkEntries(entries, this.taken);
+    const [first] = entries;
+    if (this.taken === 0 && first !== undefined && first.type !== 'started' && first.type !== 'run')
+      throw new PawlError('invalid_journal', 'The entries do not begin with the start of a session or a run.');
+    this.taken += entries.length;
     this.secrets = writtenSecrets(this.given());
-    if (entries[0]?.type === 'run') this.replay = new RunReplay(null, { compares: false });
-    const clean = entries.map((entry) => this.clean(entry));
-    const noted = new Map<JournalEntry, JournalEntry>();
-    this.replay.play(clean, (entry: JournalEntry, facts: readonly { type: string }[] | null) => {
-      // If nothing changed, or a step has no facts, its summary stays: a replay still detects where the machines diverge.
-      if (this.changed === 0 || entry.type !== 'stepped' || facts === null || facts.length === 0) return;
-      noted.set(entry, notedAgain(entry, facts));
-    });
-    return clean.map((entry) => noted.get(entry) ?? entry);
+    return entries.map((entry) => this.clean(entry));
   }
 
   private clean(entry: JournalEntry): JournalEntry {
@@ -95,13 +100,13 @@ export class Redactor {
   private cleaned(entry: JournalEntry): JournalEntry {
     switch (entry.type) {
       case 'started': {
-        checkMachines(entry.head);
+        checkFormat(entry.head);
         const { input, format, machines } = entry.head;
         return { ...entry, head: { ...this.texts(entry.head), input, format, machines } };
       }
       case 'run': {
         const { head } = entry;
-        checkMachines(head);
+        checkFormat(head);
         return { ...entry, head: { ...head, input: { ...this.texts(head.input), limits: head.input.limits } } };
       }
       case 'run.delivered':
@@ -112,6 +117,8 @@ export class Redactor {
         return { ...entry, provider: this.texts(entry.provider) };
       case 'delivered':
         return { ...entry, delivery: this.delivery(entry.delivery) };
+      case 'stepped':
+        return { ...entry, facts: entry.facts.map((fact) => ({ ...this.texts(fact), type: fact.type })) };
       case 'sighted': {
         // A secret may be split across deltas. The complete reply is in the delivery.
         if (entry.sighting.type === 'model.delta') {
@@ -132,11 +139,4 @@ export class Redactor {
   private texts<T>(value: T): T {
     return redactJson(value as Json, this.secrets, ours) as T;
   }
-}
-
-function notedAgain(entry: Stepped, facts: readonly { type: string }[]): JournalEntry {
-  const summary = factsSummary(facts);
-  if (summary.facts === entry.facts) return { ...entry, ...summary };
-  const message = `Cannot show this session: removing its secrets changes what the machines decide ("${summary.facts}" instead of "${entry.facts}").`;
-  throw new PawlError('invalid_journal', message);
 }

@@ -47,9 +47,9 @@ export class SessionLife {
     this.observer = parts.observer;
   }
 
-  /** Whether its machines have ended. */
+  /** Whether its machines have ended, or their end was recorded. */
   get hasEnded(): boolean {
-    return this.parts.machine.hasEnded;
+    return this.parts.machine.hasEnded || this.parts.observer.recordedEnd !== null;
   }
 
   /** Ends a replay: takes the steps whose deliveries were written down, but not what followed from them. */

@@ -2,7 +2,7 @@ import type { Agent } from '../../agent/definition.ts';
 import { PawlError } from '../../input/errors.ts';
 import type { JournalEntry, SessionHead } from '../../journal/journal.ts';
 import { cannotBeReplayed, unknownSession } from '../../journal/journal-errors.ts';
-import { type Player, Replay } from '../../journal/replay.ts';
+import { type MakePlayer, type Player, Replay } from '../../journal/replay/replay.ts';
 import { ScopeLog } from '../../journal/scope-log.ts';
 import { TreeLog } from '../../journal/tree-log.ts';
 import type { ResumeOptions } from '../options.ts';
@@ -13,7 +13,8 @@ type Played = Player & { readonly session: RootSession };
 
 /**
  * Plays a session's journal, while the event loop has its turns. The log and the listener receive nothing, and nothing is
- * written; with `keepsLease`, the lease is renewed meanwhile. Sessions that have ended conclude once `conclude` is called.
+ * written. The lease is renewed meanwhile, unless the session has ended: that is told as it was recorded, whatever the
+ * machines decide today (D-6). Sessions that have ended conclude once `conclude` is called.
  */
 export async function replayed<Report>(
   agent: Agent<Report>,
@@ -21,31 +22,32 @@ export async function replayed<Report>(
   head: SessionHead,
   entries: readonly JournalEntry[],
   owner: string,
-  { keepsLease }: { keepsLease: boolean },
+  { hasEnded }: { hasEnded: boolean },
 ): Promise<{ session: RunningSession<Report>; tree: TreeLog; conclude: () => void }> {
   const tree = new TreeLog(options.journal, head, owner, entries);
   const { promise: played, resolve: conclude } = Promise.withResolvers<void>();
   const around = surroundingsOf(options, agent.definition.telemetry);
   let root: RunningSession<Report> | null = null;
-  const replay = new Replay<Played>((begun, above, beforeFact) => {
+  const make: MakePlayer<Played> = (begun, above, source) => {
     const log = new ScopeLog(tree, begun);
     if (above === null) {
-      root = new RunningSession({ agent, around, head: begun, log, beforeFact, played });
+      root = new RunningSession({ agent, around, head: begun, log, replay: source, played });
       return playerOf(root);
     }
     const { subSessions, sessionId } = above.session;
     const name = begun.call?.name ?? '';
     if (subSessions?.agentOf(name) === undefined) throw withoutSubAgent(sessionId, name);
-    return playerOf(subSessions.restore(log, (parts) => new RunningSession({ ...parts, beforeFact, played })));
-  });
-  if (keepsLease) tree.keep();
+    return playerOf(subSessions.restore(log, (parts) => new RunningSession({ ...parts, replay: source, played })));
+  };
+  const replay = new Replay<Played>(make, { readsOn: hasEnded });
+  if (!hasEnded) tree.keep();
   const difference = await replay.playInTurns(entries).catch((error) => {
     tree.close();
     throw error;
   });
-  if (difference !== null) {
+  if (difference !== null && !hasEnded) {
     tree.close();
-    throw cannotBeReplayed(head.sessionId, difference);
+    throw cannotBeReplayed(head, difference);
   }
   if (root === null) throw unknownSession(head.sessionId);
   return { session: root, tree, conclude };

@@ -8,11 +8,12 @@ import { aJournal } from '../../journal/given.ts';
 import type { Journal, JournaledSession } from '../../journal/journal.ts';
 import { lazily } from '../../platform/lazily.ts';
 import { commonOptions } from '../common-options.ts';
+import { modelRenames } from '../input.ts';
 import type { ResumeOptions } from '../options.ts';
 import type { Session } from '../session.ts';
 import { resumeSession } from './resume-session.ts';
 
-const agentsSchema = lazily(() => z.object({ agents: z.array(anAgent, { error: 'an array of agents' }) }));
+export const agentsSchema = lazily(() => z.object({ agents: z.array(anAgent, { error: 'an array of agents' }) }));
 
 export type ResumeAllOptions = Omit<ResumeOptions, 'sessionId' | 'signal' | 'context'> & {
   journal: Journal;
@@ -26,6 +27,7 @@ const optionsSchema = lazily(() =>
     journal: aJournal,
     context: aFunction.optional(),
     onDelivery: aFunction.optional(),
+    renamedModels: modelRenames.optional(),
     ...ofSessions,
   } satisfies Record<keyof ResumeAllOptions, z.ZodType>),
 );
@@ -45,12 +47,7 @@ export async function resumeAll(
 ): Promise<{ sessions: Session[]; refused: RefusedSession[]; running: string[] }> {
   check(agentsSchema(), { agents }, '', 'invalid_options');
   check(optionsSchema(), options, 'options', 'invalid_options');
-  const named = new Map<string, Agent>();
-  for (const agent of agents) {
-    if ((named.get(agent.name) ?? agent) !== agent)
-      throw new PawlError('invalid_options', `\`agents\` must have different names; two are named ${agent.name}.`);
-    named.set(agent.name, agent);
-  }
+  const named = byName(agents);
   const sessions: Session[] = [];
   const refused: RefusedSession[] = [];
   const { context: contextOf, ...given } = options;
@@ -69,4 +66,15 @@ export async function resumeAll(
     }
   }
   return { sessions, refused, running };
+}
+
+/** Returns the agents by their names. Throws `invalid_options` for two with the same name. */
+export function byName(agents: readonly Agent[]): ReadonlyMap<string, Agent> {
+  const named = new Map<string, Agent>();
+  for (const agent of agents) {
+    if ((named.get(agent.name) ?? agent) !== agent)
+      throw new PawlError('invalid_options', `\`agents\` must have different names; two are named ${agent.name}.`);
+    named.set(agent.name, agent);
+  }
+  return named;
 }

@@ -1,17 +1,16 @@
 import { checkContext } from '../../agent/context.ts';
 import type { Agent } from '../../agent/definition.ts';
-import { narrowed } from '../../agent/narrow.ts';
 import { PawlError } from '../../input/errors.ts';
 import { giveBack, type JournalEntry, type SessionHead } from '../../journal/journal.ts';
 import { runsElsewhere } from '../../journal/journal-errors.ts';
 import { randomId } from '../../platform/random-id.ts';
-import { checkAgent } from '../head.ts';
 import { checkedResumeOptions } from '../input.ts';
 import type { ResumeOptions, WithContext } from '../options.ts';
 import { hasEnded, recordedHead, wasSuspended } from '../replay/recorded-entries.ts';
 import type { RootSession } from '../running-session.ts';
 import type { Session } from '../session.ts';
 import { callIn, connect, decidedBy } from './messages.ts';
+import { recordedAgent } from './recorded-agent.ts';
 import { replayed } from './replayed-session.ts';
 
 /** Far more positions than there are in what a crash can lose of a session's events: each character has one. */
@@ -32,16 +31,14 @@ export async function resumeSession<Report, Context>(
   const { journal, sessionId } = own;
   const entries = await journal.read(sessionId);
   const head = recordedHead(entries, sessionId);
-  const agent = asBegun(given, head);
-  checkAgent(agent, head);
   const owner = randomId();
   if (hasEnded(entries)) {
-    const { session, tree, conclude } = await replayed(agent, own, head, entries, owner, { keepsLease: false });
+    const { session, tree, conclude } = await replayed(given, own, head, entries, owner, { hasEnded: true });
     tree.close();
     conclude();
-    if (session.life.hasEnded) return session;
-    throw new PawlError('invalid_journal', `The journal of the session ${sessionId} lacks what led to its end.`);
+    return session;
   }
+  const agent = recordedAgent(given, head, own.renamedModels);
   if (!(await journal.lease(sessionId, owner))) throw runsElsewhere(sessionId);
   try {
     // Another process may have gone on meanwhile.
@@ -53,21 +50,6 @@ export async function resumeSession<Report, Context>(
   }
 }
 
-/** Returns the agent as its session had narrowed it. Throws `agent_changed` if it no longer has what the session named. */
-function asBegun<Report>(given: Agent<Report>, { overrides, sessionId }: SessionHead): Agent<Report> {
-  try {
-    return narrowed(given, overrides);
-  } catch (error) {
-    if (!(error instanceof PawlError) || error.code !== 'invalid_options') throw error;
-    const message = `The agent ${given.name} no longer has what the session ${sessionId} was narrowed to`;
-    throw new PawlError(
-      'agent_changed',
-      error.problems.map((problem) => `${message}: ${problem}`),
-      { cause: error },
-    );
-  }
-}
-
 async function goOn<Report>(
   agent: Agent<Report>,
   options: ResumeOptions,
@@ -75,7 +57,7 @@ async function goOn<Report>(
   entries: readonly JournalEntry[],
   owner: string,
 ): Promise<Session<Report>> {
-  const { session, tree, conclude } = await replayed(agent, options, head, entries, owner, { keepsLease: true });
+  const { session, tree, conclude } = await replayed(agent, options, head, entries, owner, { hasEnded: false });
   const { life } = session;
   if (!wasSuspended(entries)) life.observer.moveTo(life.observer.position + lostPositions);
   const began = life.observer.position;

@@ -1,12 +1,12 @@
 import type { ResumedDriver } from '../../host/resumed.ts';
-import type { Player } from '../../journal/replay.ts';
-import type { ScopeLog } from '../../journal/scope-log.ts';
+import type { Player } from '../../journal/replay/replay.ts';
 import type { Observer } from '../../observe/observer.ts';
 import type { SubAgents } from '../sub-agents/sub-agents.ts';
+import type { Times } from '../wiring/observing.ts';
 
 export type PlayedParts = {
-  identity: { log: ScopeLog | null };
   observer: Observer;
+  times: Times;
   subSessions: { subAgents: SubAgents } | null;
   machine: { start(): void; readonly defect: unknown };
   /** Null for a session that is not resumed, which nothing plays. */
@@ -27,9 +27,15 @@ export class ResumingPlayer implements Player {
   mark: Player['mark'] = (key, at) => this.parts.resumed?.replay.mark(key, at);
 
   step: Player['step'] = () => {
-    const { identity, resumed, machine } = this.parts;
-    const facts = identity.log?.retaking(() => resumed?.replay.step() === true) ?? null;
-    return facts === null && machine.defect === undefined ? [] : facts;
+    const { resumed, machine } = this.parts;
+    const isTaken = resumed?.replay.step() === true;
+    return isTaken || machine.defect === undefined;
+  };
+
+  restate: Player['restate'] = (facts, at) => {
+    const { observer, times } = this.parts;
+    if (at !== null) times.deliveredAt = at;
+    for (const fact of facts) observer.state(fact);
   };
 
   resight: Player['resight'] = (sighting, at) => {

@@ -5,12 +5,12 @@ import { ReplayDriver } from '../../host/replay-driver.ts';
 import { RunningMachine } from '../../host/run-machine.ts';
 import { messageOf } from '../../input/errors.ts';
 import type { SessionHead } from '../../journal/journal.ts';
-import type { Player } from '../../journal/replay.ts';
+import type { Player } from '../../journal/replay/replay.ts';
 import { scopeOf } from '../../journal/scope-log.ts';
 import type { Sighting } from '../../observe/events.ts';
 import { loggerOf } from '../../observe/log/logger.ts';
-import { Observer } from '../../observe/observer.ts';
-import { brokenOutput } from '../result.ts';
+import { Observer, type StatedSource } from '../../observe/observer.ts';
+import type { Times } from '../wiring/observing.ts';
 import { SessionOwner } from '../wiring/owner.ts';
 import { sessionActor } from '../wiring/session-machine.ts';
 
@@ -31,12 +31,12 @@ export class OfflinePlayer implements Player {
   private readonly machine: RunningMachine<SessionCommand, Fact, SessionOutput>;
   private readonly follower: Follower | null;
   private readonly scope: string;
-  private facts: Fact[] = [];
+  private readonly times: Times;
 
   constructor(
     head: SessionHead,
     above: OfflinePlayer | null,
-    beforeFact: () => void,
+    source: StatedSource,
     { secrets, follower }: { secrets: readonly string[]; follower: Follower | null },
   ) {
     this.head = head;
@@ -44,6 +44,7 @@ export class OfflinePlayer implements Player {
     this.scope = scopeOf(head);
     const { sessionId, agent, metadata, call, messages, resultBytes, input } = head;
     const times = { deliveredAt: input.at, now: () => input.at };
+    this.times = times;
     this.observer = new Observer({
       sessionId,
       agent,
@@ -60,7 +61,6 @@ export class OfflinePlayer implements Player {
       resultBytes,
       recorder: {
         fact: (fact) => {
-          this.facts.push(fact);
           follower?.fact(this.scope, fact, times.deliveredAt);
         },
         sighted: () => {},
@@ -73,7 +73,7 @@ export class OfflinePlayer implements Player {
               position: () => above.observer.position,
               moveTo: (position) => above.observer.moveTo(position),
             },
-      beforeFact,
+      replay: source,
       times,
     });
     const { observer, driver } = this;
@@ -95,13 +95,15 @@ export class OfflinePlayer implements Player {
 
   mark: Player['mark'] = (key, at) => this.driver.mark(key, at);
 
-  step(): Fact[] {
-    this.facts = [];
-    const { defect } = this.machine;
-    // Machines that broke in the step before have ended the session.
-    if (!this.driver.step() && defect !== undefined) brokenOutput(defect, this.observer, null);
-    return this.facts;
-  }
+  step: Player['step'] = () => {
+    const isTaken = this.driver.step();
+    return isTaken || this.machine.defect === undefined;
+  };
+
+  restate: Player['restate'] = (facts, at) => {
+    if (at !== null) this.times.deliveredAt = at;
+    for (const fact of facts) this.observer.state(fact);
+  };
 
   resight: Player['resight'] = (sighting, at) => {
     this.follower?.sighting(this.scope, sighting, at);

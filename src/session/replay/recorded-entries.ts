@@ -21,8 +21,10 @@ export function recordedHead(entries: readonly JournalEntry[], sessionId: string
 
 /** Whether the end was recorded. If it was only delivered, the resumed session reports it. */
 export function hasEnded(entries: readonly JournalEntry[]): boolean {
-  const end = /\bsession\.(succeeded|failed|aborted)\b/;
-  return entries.some((entry) => entry.type === 'stepped' && entry.scope === '' && end.test(entry.facts));
+  const ends = ['session.succeeded', 'session.failed', 'session.aborted'];
+  return entries.some(
+    (entry) => entry.type === 'stepped' && entry.scope === '' && entry.facts.some(({ type }) => ends.includes(type)),
+  );
 }
 
 /** Whether nothing came after the session was suspended, so that nothing of it was lost. */

@@ -1,8 +1,7 @@
 import type { Fact } from '../../../machines/index.ts';
 import { modelKey } from '../../../machines/index.ts';
-import { PawlError } from '../../input/errors.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
-import { type Difference, Replay } from '../../journal/replay.ts';
+import { type Difference, type MakePlayer, Replay, type Rewording } from '../../journal/replay/replay.ts';
 import { scopeOf } from '../../journal/scope-log.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import type { OfferedTool } from '../../vocabulary/offered-tool.ts';
@@ -15,23 +14,29 @@ export class Recording {
   private readonly causes = new Map<string, string[]>();
   private readonly steps: ReplayStep[] = [];
   readonly requests: SentRequest[] = [];
+  /** The facts that the machines state in other words today (D-6). */
+  readonly reworded: Rewording[] = [];
   private readonly replay: Replay<OfflinePlayer>;
-
-  /** Where the machines took another way. */
-  difference: Difference | null = null;
+  /** What the last request of each session left out and was told, as the facts say. */
+  private readonly asked = new Map<string, Asked>();
 
   /** `secrets` are taken out of the events. A `follower` sees more than the steps. */
   constructor(secrets: readonly string[], follower: Follower | null = null) {
-    this.replay = new Replay((head, above, beforeFact) => {
+    const make: MakePlayer<OfflinePlayer> = (head, above, source) => {
       this.causes.set(scopeOf(head), ['start']);
-      return new OfflinePlayer(head, above, beforeFact, { secrets, follower });
-    });
+      return new OfflinePlayer(head, above, source, { secrets, follower });
+    };
+    this.replay = new Replay(make, { readsOn: true, onRewording: (one) => this.reworded.push(one) });
   }
 
-  /** Plays the entries that follow. After a difference, nothing more is played. */
+  /** Where the machines took another way; null if they did not. What followed is told as it was recorded (D-6). */
+  get difference(): Difference | null {
+    return this.replay.difference;
+  }
+
+  /** Plays the entries that follow. */
   play(entries: readonly JournalEntry[], onEntry: (entry: JournalEntry) => void = () => {}): void {
-    if (this.difference !== null) return;
-    this.difference = this.replay.play(entries, (entry, facts) => {
+    this.replay.play(entries, (entry, facts) => {
       this.note(entry, facts);
       onEntry(entry);
     });
@@ -39,8 +44,7 @@ export class Recording {
 
   /** Does as `play` does; the event loop has its turn between the steps. */
   async playInTurns(entries: readonly JournalEntry[]): Promise<void> {
-    if (this.difference !== null) return;
-    this.difference = await this.replay.playInTurns(entries, (entry, facts) => this.note(entry, facts));
+    await this.replay.playInTurns(entries, (entry, facts) => this.note(entry, facts));
   }
 
   /** The events of the whole tree so far. */
@@ -73,19 +77,20 @@ export class Recording {
       counters: observer.counters,
       conversation: conversation.messages,
       turns: records.turns,
-      states,
-      pending: pending.map(({ key }) => key),
+      states: difference === null ? states : [],
+      pending: difference === null ? pending.map(({ key }) => key) : [],
       difference,
     };
   }
 
-  private note(entry: JournalEntry, facts: Fact[] | null): void {
+  private note(entry: JournalEntry, facts: readonly Fact[] | null): void {
     if (entry.type === 'offered') this.tools.set(entry.number, entry.tools);
     if (entry.type === 'delivered') this.causes.get(entry.scope)?.push(causeOf(entry));
     if (facts !== null) {
       const cause = this.causes.get(entry.scope)?.shift() ?? '';
-      const { sessionId } = this.playerOf(entry.scope).head;
+      const { sessionId } = this.replay.playerOf(entry.scope).head;
       this.steps.push({ entry: this.replay.entry, sessionId, cause, facts });
+      this.asked.set(entry.scope, facts.reduce(askedAfter, this.asked.get(entry.scope) ?? nothingAsked));
     }
     if (entry.type === 'sent') this.requests.push(this.requestOf(entry));
   }
@@ -110,11 +115,8 @@ export class Recording {
     tools,
     marks,
   }: Extract<JournalEntry, { type: 'sent' }>) {
-    const { head, observer, pending } = this.playerOf(scope);
+    const { head, observer } = this.replay.playerOf(scope);
     const { conversation } = observer.folds;
-    const effect = pending.find((one) => one.kind === 'model');
-    const nothing = { notice: null, omit: [], omitText: 0 };
-    const { notice, omit, omitText } = effect?.kind === 'model' ? effect.request : nothing;
     return {
       sessionId: head.sessionId,
       turn,
@@ -122,19 +124,22 @@ export class Recording {
       provider,
       instructions: conversation.instructions,
       messages: conversation.messages.slice(0, messages),
-      notice,
-      omitted: omit,
-      omittedText: omitText,
+      ...(this.asked.get(scope) ?? nothingAsked),
       marks,
       tools: tools === null ? [] : (this.tools.get(tools) ?? []),
     };
   }
+}
 
-  private playerOf(scope: string): OfflinePlayer {
-    const player = this.replay.players.get(scope);
-    if (player === undefined) throw new PawlError('invalid_journal', `The session "${scope}" did not start.`);
-    return player;
-  }
+type Asked = Pick<SentRequest, 'notice' | 'omitted' | 'omittedText'>;
+
+const nothingAsked: Asked = { notice: null, omitted: [], omittedText: 0 };
+
+function askedAfter(asked: Asked, fact: Fact): Asked {
+  if (fact.type === 'attempt.started') return { ...asked, notice: fact.notice };
+  if (fact.type !== 'results.omitted') return asked;
+  const { omitted, omittedText } = asked;
+  return { ...asked, omitted: [...omitted, ...fact.callIds], omittedText: omittedText + fact.textTokens };
 }
 
 function causeOf({ delivery }: Extract<JournalEntry, { type: 'delivered' }>): string {

@@ -1,5 +1,5 @@
 import type { Counters, Fact, Message } from '../../../machines/index.ts';
-import type { Difference } from '../../journal/replay.ts';
+import type { Difference } from '../../journal/replay/replay.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import type { TurnRecord } from '../../observe/records.ts';
 import type { OfferedTool } from '../../vocabulary/offered-tool.ts';
@@ -30,7 +30,7 @@ export type ReplayStep = {
   sessionId: string;
   /** The key of the effect that ended, or the command; `start` for the first step of a session. */
   cause: string;
-  facts: Fact[];
+  facts: readonly Fact[];
 };
 
 /** A session as its journal tells it, as far as it was played. */
@@ -48,6 +48,9 @@ export type ReplayedSession = {
   states: string[];
   /** The keys of the effects that have not ended. */
   pending: string[];
-  /** Where these machines took another way than those that recorded the session; null if they did not. */
+  /**
+   * Where these machines took another way than those that recorded the session; null if they did not. What followed is told
+   * as it was recorded, without states.
+   */
   difference: Difference | null;
 };

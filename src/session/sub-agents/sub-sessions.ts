@@ -3,8 +3,9 @@ import type { Agent } from '../../agent/definition.ts';
 import type { SessionHead } from '../../journal/journal.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';
 import type { Observer } from '../../observe/observer.ts';
-import { checkAgent, newHead } from '../head.ts';
+import { newHead } from '../head.ts';
 import type { SessionBudget } from '../options.ts';
+import { recordedAgent } from '../recovery/recorded-agent.ts';
 import type { SessionIdentity, SessionParts } from '../wiring/identity.ts';
 import { surroundingsBelow } from '../wiring/surroundings.ts';
 import { Grants } from './grants.ts';
@@ -85,10 +86,12 @@ export function subSessionsOf(
       const { call } = childLog.head;
       const child = call === null ? undefined : agentOf(call.name);
       if (call === null || child === undefined) throw new Error(`no sub-agent for ${childLog.scope}`);
-      checkAgent(child, childLog.head);
       const { callId, name, granted: grant } = call;
       const abort = new AbortController();
-      const session = make({ ...partsOf(child, childLog.head, { name, abort }), log: childLog });
+      const session = make({
+        ...partsOf(recordedAgent(child, childLog.head, around.renamedModels), childLog.head, { name, abort }),
+        log: childLog,
+      });
       subAgents.restore({ name, callId, grant, session, abort });
       return session;
     },

@@ -4,6 +4,7 @@ import { noteSecrets, secretsOf } from '../../agent/secrets.ts';
 import type { MakeDriver } from '../../host/driver.ts';
 import type { SessionHead } from '../../journal/journal.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';
+import type { StatedSource } from '../../observe/observer.ts';
 import type { Parent } from '../../observe/publisher.ts';
 import { type Lineage, root } from '../sub-agents/lineage.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -19,7 +20,7 @@ export type SessionParts<Report> = {
   lineage?: Lineage;
   parent?: Parent;
   /** A replay; see `Observer`. */
-  beforeFact?: () => void;
+  replay?: StatedSource;
   /** Resolves when the replay is over: no end is concluded before. */
   played?: Promise<void>;
   /** For tests: a driver in memory. */

@@ -13,7 +13,7 @@ export type ObservedSession = { observer: Observer; telemetry: GuardedTelemetry 
 /** The first step of wiring a session: its observer, with its folds, its log and its listeners. */
 export function observe(
   identity: SessionIdentity,
-  { parent, beforeFact }: Pick<SessionParts<unknown>, 'parent' | 'beforeFact'>,
+  { parent, replay }: Pick<SessionParts<unknown>, 'parent' | 'replay'>,
 ): ObservedSession {
   const { agent, around, head, log, lineage, secrets, contextFor } = identity;
   const { clock, logger, onEvent = null } = around;
@@ -41,7 +41,7 @@ export function observe(
     resultBytes: head.resultBytes,
     recorder: log,
     parent: parent ?? null,
-    beforeFact: beforeFact ?? null,
+    replay: replay ?? null,
     times,
   });
   return { observer, telemetry, times };

@@ -1,23 +1,34 @@
 import { type Clock, systemClock } from '../../host/clock.ts';
 import { type Logger, loggerOf } from '../../observe/log/logger.ts';
 import type { Telemetry } from '../../observe/telemetry.ts';
-import type { SessionOptions } from '../options.ts';
+import type { ResumeOptions, SessionOptions } from '../options.ts';
 
 type Given = 'context' | 'signal' | 'telemetry' | 'inspect' | 'onEvent' | 'onDelivery';
 
 /** What the process that runs a session gives it, such as its clock and its listeners. None of it is written down. */
 export type Surroundings = { clock: Clock; random: () => number; logger: Logger } & {
   [Name in Given]: SessionOptions[Name];
-};
+} & { renamedModels: ResumeOptions['renamedModels'] | undefined };
 
 /** Returns a session's surroundings, as its caller gave them, with the defaults in place; `watch` is that of its agent. */
 export function surroundingsOf(
-  given: Pick<SessionOptions, Given | 'clock' | 'random' | 'logger'>,
+  given: Pick<SessionOptions, Given | 'clock' | 'random' | 'logger'> & Pick<ResumeOptions, 'renamedModels'>,
   watch?: Telemetry,
 ): Surroundings {
   const { context, signal, telemetry = watch, inspect, onEvent, onDelivery } = given;
-  const { clock = systemClock, random = Math.random, logger } = given;
-  return { clock, random, logger: loggerOf(logger), context, signal, telemetry, inspect, onEvent, onDelivery };
+  const { clock = systemClock, random = Math.random, logger, renamedModels } = given;
+  return {
+    clock,
+    random,
+    logger: loggerOf(logger),
+    context,
+    signal,
+    telemetry,
+    inspect,
+    onEvent,
+    onDelivery,
+    renamedModels,
+  };
 }
 
 /** Returns those of a sub-agent's session, whose events reach the listener through the session above it. */

@@ -4,12 +4,13 @@ import type { SubSession } from '../sub-agents/sub-session.ts';
 import { type SubSessions, subSessionsOf } from '../sub-agents/sub-sessions.ts';
 import { type Driving, drive } from './driving.ts';
 import { identityOf, type SessionIdentity, type SessionParts } from './identity.ts';
-import { observe } from './observing.ts';
+import { observe, type Times } from './observing.ts';
 
 /** A session's parts, connected. */
 export type Wired<Report> = {
   identity: SessionIdentity<Report>;
   observer: Observer;
+  times: Times;
   /** What makes its sub-agents; null for an agent without any. */
   subSessions: SubSessions | null;
   effects: SessionEffects;
@@ -22,9 +23,9 @@ export function wire<Report>(
 ): Wired<Report> {
   const identity = identityOf(parts);
   const observation = observe(identity, parts);
-  const { observer } = observation;
+  const { observer, times } = observation;
   const subSessions = subSessionsOf(identity, observer, begin);
   const subAgents = subSessions?.subAgents ?? null;
   const effects = new SessionEffects(identity, observer, subAgents);
-  return { identity, observer, subSessions, effects, ...drive(identity, observation, effects, subAgents) };
+  return { identity, observer, times, subSessions, effects, ...drive(identity, observation, effects, subAgents) };
 }

@@ -17,7 +17,7 @@ export type RunJournalOwner = {
 };
 
 /**
- * The journal of a run, for inspection: the deliveries of its machine, and digests of its facts (S-8). Runs resume from
+ * The journal of a run, for inspection: the deliveries of its machine, and its facts (S-8). Runs resume from
  * the backlog, so a run continues even if its journal cannot be written.
  */
 export class RunJournal {
@@ -38,14 +38,14 @@ export class RunJournal {
     });
     this.tree.listen();
     this.tree.note({ scope: '', type: 'run', head });
-    this.step();
+    this.step(null);
   }
 
   /** Before each delivery. */
   delivering(delivery: Delivery<WorkflowAbort>): void {
     if (this.tree.isClosed) return;
     this.tree.note({ scope: '', type: 'run.delivered', delivery });
-    this.step();
+    this.step(delivery);
   }
 
   takeFact(fact: WorkflowFact): void {
@@ -58,9 +58,9 @@ export class RunJournal {
   }
 
   /** Notes a step. Its facts follow before the note is written. */
-  private step(): void {
+  private step(delivery: Delivery<WorkflowAbort> | null): void {
     this.facts = [];
-    const entry = steppedEntry('', this.position, this.facts);
+    const entry = steppedEntry('', this.position, this.facts, delivery);
     this.tree.note(entry);
     void this.tree.write().catch(reported);
   }

@@ -145,7 +145,7 @@ function Troubles({ store }: { store: Store }) {
       {difference === null ? null : (
         <p class="trouble">
           The machines diverge from the recording at entry {difference.entry}: recorded “{difference.recorded}”,
-          replayed “{difference.replayed}”. Nothing after this entry is shown.
+          replayed “{difference.replayed}”. What follows is shown as it was recorded, without the steps of the machines.
         </p>
       )}
       {recordedBy !== undefined && recordedBy !== pictures.machines ? (

@@ -1,10 +1,13 @@
-import type { Delivery, Fact } from '../../machines/index.ts';
-import { eventLoop } from '../host/event-loop.ts';
-import { PawlError, reasonOf } from '../input/errors.ts';
-import type { Sighting } from '../observe/events.ts';
-import type { JournalEntry, SessionHead } from './journal.ts';
-import { notASession } from './journal-errors.ts';
-import { factsSummary, scopeOf } from './scope-log.ts';
+import type { Delivery, Fact } from '../../../machines/index.ts';
+import { eventLoop } from '../../host/event-loop.ts';
+import { PawlError, reasonOf } from '../../input/errors.ts';
+import type { Sighting } from '../../observe/events.ts';
+import type { StatedSource } from '../../observe/observer.ts';
+import type { JournalEntry, SessionHead } from '../journal.ts';
+import { notASession } from '../journal-errors.ts';
+import { scopeOf } from '../scope-log.ts';
+import { StatedAgain } from './stated-again.ts';
+import { restoredFacts } from './stored-facts.ts';
 
 /** A session of a recorded tree, which is played again. Nothing of the world is touched (D-3). */
 export type Player = {
@@ -12,8 +15,10 @@ export type Player = {
   deliver(delivery: Delivery): void;
   /** An effect had begun at `at` (epoch ms). */
   mark(key: string, at: number): void;
-  /** Takes the next step of the machines. Returns the facts that follow, if any; null for machines that broke before. */
-  step(): Fact[] | null;
+  /** Takes the next step of the machines. Returns false for machines that broke before. */
+  step(): boolean;
+  /** Takes in facts of the step that the machines did not state; `at` is the time of its delivery (epoch ms), if it had one. */
+  restate(facts: readonly Fact[], at: number | null): void;
   resight(sighting: Sighting, at: number): void;
   /** The position in the stream of the whole tree. */
   position(): number;
@@ -21,19 +26,25 @@ export type Player = {
 };
 
 /** Makes the player of a session; `above` is null for the root. */
-export type MakePlayer<P extends Player> = (head: SessionHead, above: P | null, beforeFact: () => void) => P;
+export type MakePlayer<P extends Player> = (head: SessionHead, above: P | null, source: StatedSource) => P;
 
 type Stepped = Extract<JournalEntry, { type: 'stepped' }>;
 type Sighted = Extract<JournalEntry, { type: 'sighted' }>;
 
+/** A session of the tree, with the deliveries that its next steps take. */
+type Played<P> = { player: P; again: StatedAgain<Fact>; deliveries: Delivery[]; hasStarted: boolean };
+
 /** Where the machines took another way than the journal: after entry `entry`, from 1. */
 export type Difference = { entry: number; scope: string; recorded: string; replayed: string };
 
-type OnEntry = (entry: JournalEntry, facts: Fact[] | null) => void;
+/** A fact of entry `entry`, from 1, that the machines state in other words. */
+export type Rewording = { entry: number; scope: string; recorded: Fact; replayed: Fact };
+
+type OnEntry = (entry: JournalEntry, facts: readonly Fact[] | null) => void;
 
 /** Plays the entries of a session's journal in order: the session, its sub-agents, and what was sighted. */
 export class Replay<P extends Player> {
-  readonly players = new Map<string, P>();
+  private readonly sessions = new Map<string, Played<P>>();
   private readonly make: MakePlayer<P>;
   /** What was sighted among the facts of the current step, and is still to come. */
   private among: Sighted[] = [];
@@ -44,21 +55,37 @@ export class Replay<P extends Player> {
   /** How many entries were played by earlier calls. */
   private before = 0;
 
-  private readonly compares: boolean;
+  /** Where the machines took another way; null if they did not. */
+  difference: Difference | null = null;
+  private readonly readsOn: boolean;
+  private readonly onRewording: (rewording: Rewording) => void;
 
-  /** Without `compares`, the machines may take another way than the journal says. */
-  constructor(make: MakePlayer<P>, { compares = true }: { compares?: boolean } = {}) {
+  /** With `readsOn`, what was recorded after a difference is taken in without the machines, which take no further step. */
+  constructor(
+    make: MakePlayer<P>,
+    {
+      readsOn = false,
+      onRewording = () => {},
+    }: { readsOn?: boolean; onRewording?: (rewording: Rewording) => void } = {},
+  ) {
     this.make = make;
-    this.compares = compares;
+    this.readsOn = readsOn;
+    this.onRewording = onRewording;
   }
 
   get root(): P {
-    return this.playerOf('');
+    return this.sessionOf('').player;
+  }
+
+  /** Returns the player of a session of the tree. */
+  playerOf(scope: string): P {
+    return this.sessionOf(scope).player;
   }
 
   /**
-   * Plays the entries, up to the first that leads elsewhere than it did. Returns that difference, or null. `onEntry` is
-   * called after each entry; with the facts of a step, or null. Further calls go on with the entries that follow.
+   * Plays the entries, up to the first that leads elsewhere than it did, unless it reads on. Returns that difference, or
+   * null. `onEntry` is called after each entry; with the facts of a step, or null. Further calls play the entries that
+   * follow.
    */
   play(entries: readonly JournalEntry[], onEntry: OnEntry = () => {}): Difference | null {
     try {
@@ -75,16 +102,16 @@ export class Replay<P extends Player> {
     for (let at = 0; at < entries.length; ) {
       let end = at + 1;
       while (end < entries.length && entries[end]?.type !== 'stepped') end += 1;
-      const difference = this.play(entries.slice(at, end), onEntry);
-      if (difference !== null) return difference;
+      this.play(entries.slice(at, end), onEntry);
+      if (this.isOver) break;
       at = end;
       if (eventLoop.isDue) await eventLoop.turn();
     }
-    return null;
+    return this.difference;
   }
 
   private played(entries: readonly JournalEntry[], onEntry: OnEntry): Difference | null {
-    const rest = entries.toReversed();
+    const rest = this.isOver ? [] : entries.toReversed();
     for (let entry = rest.pop(); entry !== undefined; entry = rest.pop()) {
       this.entry = this.before + entries.length - rest.length;
       if (entry.type !== 'stepped') {
@@ -96,13 +123,16 @@ export class Replay<P extends Player> {
         this.among.push(next);
         rest.pop();
       }
-      const facts = this.step(entry);
-      onEntry(entry, facts);
-      const difference = facts === null || !this.compares ? null : this.difference(entry, facts);
-      if (difference !== null) return difference;
+      onEntry(entry, this.step(entry));
+      if (this.isOver) return this.difference;
     }
     this.before += entries.length;
-    return null;
+    return this.difference;
+  }
+
+  /** Whether nothing more is played. */
+  private get isOver(): boolean {
+    return this.difference !== null && !this.readsOn;
   }
 
   private takeEntry(entry: Exclude<JournalEntry, { type: 'stepped' }>): void {
@@ -113,9 +143,12 @@ export class Replay<P extends Player> {
       case 'begun':
         this.playerOf(entry.scope).mark(entry.key, entry.at);
         return;
-      case 'delivered':
-        this.playerOf(entry.scope).deliver(entry.delivery);
+      case 'delivered': {
+        const { player, deliveries } = this.sessionOf(entry.scope);
+        deliveries.push(entry.delivery);
+        if (this.difference === null) player.deliver(entry.delivery);
         return;
+      }
       case 'sighted':
         this.resight(entry);
         return;
@@ -131,32 +164,38 @@ export class Replay<P extends Player> {
       throw new PawlError('invalid_journal', `The journal tells of a session "${scope}" that another call started.`);
     }
     const above = head.call === null ? null : this.playerOf(head.call.parent);
-    this.players.set(
-      scope,
-      this.make(head, above, () => {
+    const again = new StatedAgain<Fact>();
+    const source: StatedSource = {
+      take: (fact) => again.take(fact),
+      beforeFact: () => {
         try {
           this.resightUpTo(this.root.position());
         } catch (error) {
           this.refusals.push(error);
         }
-      }),
-    );
+      },
+    };
+    const player = this.make(head, above, source);
+    this.sessions.set(scope, { player, again, deliveries: [], hasStarted: false });
   }
 
-  /** When the machines broke, their end was recorded as a step that they cannot take again: then this returns null. */
-  private step({ scope, seq }: Stepped): Fact[] | null {
+  /** Machines that had broken take no step: their end was recorded as one. */
+  private step({ scope, seq, facts }: Stepped): readonly Fact[] {
+    const session = this.sessionOf(scope);
+    const delivery = session.hasStarted ? (session.deliveries.shift() ?? null) : null;
+    session.hasStarted = true;
+    const recorded = restoredFacts(facts, delivery);
     this.root.moveTo(seq);
-    const facts = this.playerOf(scope).step();
+    session.again.begin(recorded);
+    if (this.difference === null && session.player.step()) {
+      const { difference, reworded } = session.again;
+      if (difference !== null) this.difference = { entry: this.entry, scope, ...difference };
+      for (const one of reworded) this.onRewording({ entry: this.entry, scope, ...one });
+    }
+    session.player.restate(session.again.rest, delivery?.at ?? null);
     for (const refusal of this.refusals) throw refusal;
     this.resightUpTo(Number.POSITIVE_INFINITY);
-    return facts;
-  }
-
-  private difference({ scope, facts, digest }: Stepped, taken: readonly Fact[]): Difference | null {
-    const replayed = factsSummary(taken);
-    if (replayed.digest === digest) return null;
-    const said = replayed.facts === facts ? `${facts} with other contents` : replayed.facts;
-    return { entry: this.entry, scope, recorded: facts, replayed: said };
+    return recorded;
   }
 
   private resightUpTo(seq: number): void {
@@ -171,9 +210,9 @@ export class Replay<P extends Player> {
     this.playerOf(scope).resight(sighting, at);
   }
 
-  private playerOf(scope: string): P {
-    const player = this.players.get(scope);
-    if (player !== undefined) return player;
+  private sessionOf(scope: string): Played<P> {
+    const session = this.sessions.get(scope);
+    if (session !== undefined) return session;
     throw new PawlError('invalid_journal', `The journal tells of a session "${scope}" that did not start.`);
   }
 }
