@@ -108,6 +108,7 @@ export {
   requires,
   type ToolPolicy,
 } from './tools/policies.ts';
+export type { InterruptedCall, Reconciled } from './tools/running/reconcile.ts';
 export { openApiTools } from './tools/service/openapi.ts';
 export type { OpenApiOptions } from './tools/service/openapi-options.ts';
 export { type RestToolOptions, restTool } from './tools/service/rest.ts';

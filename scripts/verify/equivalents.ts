@@ -671,7 +671,7 @@ const equivalents: Equivalent[] = [
     why: 'a signal aborts once',
   },
   {
-    file: 'tools/run-tool.ts',
+    file: 'tools/running/run-tool.ts',
     original: /^(eventLoop\.isDue|lease\?\.isHeld === false)$/,
     replacement: /^true$/,
     why: 'a turn of the loop that is not due only takes longer, and `owned` waits for nothing if the lease is held',

@@ -45,9 +45,9 @@ export class DriverCore<Command> {
   }
 
   /** Performs an effect that first began at `since` (epoch ms). Passes on its result unless it was cancelled. */
-  begin(effect: Effect, since: number, enqueue: (delivery: KeyedDelivery) => void): void {
+  begin(effect: Effect, since: number, enqueue: (delivery: KeyedDelivery) => void, isAgain = false): void {
     const { key } = effect;
-    const running = new RunningEffect(effect, since);
+    const running = new RunningEffect(effect, since, isAgain);
     this.running.set(key, running);
     const settle = (delivery: () => KeyedDelivery) => {
       if (running.cancelled) return;

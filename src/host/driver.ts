@@ -2,10 +2,15 @@ import type { Delivery, Effect, EffectKind, EffectKinds, SessionCommand } from '
 import type { Host } from './host.ts';
 
 /**
- * A running effect: its key, the signal that aborts when the machines cancel it, and when it first began (epoch ms),
- * which may have been in another process.
+ * A running effect: its key, the signal that aborts when the machines cancel it, and when it first began (epoch ms).
+ * `isAgain`: that was in an earlier life of the session, in which it may have done what it does.
  */
-export type EffectContext = { readonly key: string; readonly signal: AbortSignal; readonly since: number };
+export type EffectContext = {
+  readonly key: string;
+  readonly signal: AbortSignal;
+  readonly since: number;
+  readonly isAgain: boolean;
+};
 
 /** The implementations of some effect kinds. A rejection is a defect, never an expected fault (P-1, D-5). */
 export type Effects<K extends EffectKind> = {

@@ -5,13 +5,15 @@ import type { EffectContext } from './driver.ts';
 export class RunningEffect implements EffectContext {
   readonly effect: Effect;
   readonly since: number;
+  readonly isAgain: boolean;
   cancelled = false;
   private controller: AbortController | null = null;
   private reason: unknown;
 
-  constructor(effect: Effect, since: number) {
+  constructor(effect: Effect, since: number, isAgain = false) {
     this.effect = effect;
     this.since = since;
+    this.isAgain = isAgain;
   }
 
   get key(): string {

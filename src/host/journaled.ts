@@ -193,7 +193,9 @@ export class JournaledDriver implements Driver {
     const effects = this.core.pending.filter((effect) => this.isMarked(effect));
     this.core.pending = unmarked;
     for (const effect of effects) {
-      this.core.begin(effect, this.begunAt.get(effect.key) ?? at, (result) => this.enqueue(result));
+      const { key } = effect;
+      const enqueue = (result: KeyedDelivery) => this.enqueue(result);
+      this.core.begin(effect, this.begunAt.get(key) ?? at, enqueue, this.begunBefore.has(key));
     }
     return null;
   }

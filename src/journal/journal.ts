@@ -132,10 +132,20 @@ export type SessionChange = {
   waitingCalls?: WaitingCall[];
 };
 
-/** A message to a session, from any process. `sessionId`: which session of the tree made the call; null: the only one. */
+/**
+ * A message to a session, from any process. `sessionId`: which session of the tree made the call; null: the only one.
+ * `input`: that of the call as it was shown; one with another input is not decided (D-7).
+ */
 export type SessionMessage =
   | SessionCommand
-  | { type: 'approve'; callId: string; approved: boolean; reason: string | null; sessionId: string | null }
+  | {
+      type: 'approve';
+      callId: string;
+      approved: boolean;
+      reason: string | null;
+      sessionId: string | null;
+      input?: Json;
+    }
   | { type: 'answer'; callId: string; output: Json; isError: boolean; sessionId: string | null };
 
 export type Append = {

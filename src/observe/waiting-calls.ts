@@ -1,25 +1,30 @@
 import { approvalKey, type CallName, type Fact } from '../../machines/index.ts';
 import type { Fold, Sighting, ToolTraits } from './events.ts';
 
-/** The calls awaiting approval: the key of the waiting effect, by call id. */
+/** The calls awaiting approval, by their ids. */
 export class WaitingApprovals implements Fold {
-  private readonly keys = new Map<string, string>();
+  private readonly calls = new Map<string, CallName>();
 
   fact(fact: Fact): void {
-    if (fact.type === 'tool.approvalRequested') this.keys.set(fact.callId, approvalKey(fact));
-    if (fact.type === 'tool.answered' || fact.type === 'tool.approved') this.keys.delete(fact.callId);
+    if (fact.type === 'tool.approvalRequested') this.calls.set(fact.callId, fact);
+    if (fact.type === 'tool.answered' || fact.type === 'tool.approved') this.calls.delete(fact.callId);
   }
 
   /** The ids of the calls. */
   get waiting(): string[] {
-    return [...this.keys.keys()];
+    return [...this.calls.keys()];
   }
 
   /** Removes the call, so it is decided once. Returns the key to answer; null if no such call waits. */
   takeCall(callId: string): string | null {
-    const key = this.keys.get(callId) ?? null;
-    this.keys.delete(callId);
-    return key;
+    const call = this.calls.get(callId);
+    this.calls.delete(callId);
+    return call === undefined ? null : approvalKey(call);
+  }
+
+  /** The position in its reply of a call that waits; null if no such call does. */
+  indexOf(callId: string): number | null {
+    return this.calls.get(callId)?.index ?? null;
   }
 }
 

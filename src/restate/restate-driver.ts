@@ -139,7 +139,7 @@ export class RestateDriver implements Driver {
   private perform(effect: Effect, isOurs: boolean): void {
     const { core } = this;
     const { key } = effect;
-    const running = new RunningEffect(effect, this.at);
+    const running = new RunningEffect(effect, this.at, !isOurs);
     core.running.set(key, running);
     const act = async (): Promise<KeyedDelivery> => {
       await this.toolsFor(effect);

@@ -5,13 +5,14 @@ import type { WaitingCall } from '../journal/journal.ts';
 import type { Player } from '../journal/replay/replay.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
 import type { SessionEvent, Sighting } from '../observe/events.ts';
-import { answerIn, answerOne, approveOne, graceOf, position, steering, waitingIn } from './commands.ts';
+import { graceOf, position, steering } from './commands.ts';
+import { answerIn, answerOne, approveOne, decideIn, waitingIn } from './deciding.ts';
 import { SessionLife } from './recovery/life.ts';
 import { ResumingPlayer } from './recovery/resuming-player.ts';
 import { Suspension } from './recovery/suspension.ts';
 import { countersOf, type Ending, outputOf, sessionEnd, sessionResult } from './result.ts';
 import type { AnswerOptions, ApprovalInput, Session, SessionResult, SuspendOptions } from './session.ts';
-import type { ClientAnswer, SubSession } from './sub-agents/sub-session.ts';
+import type { ClientAnswer, GivenDecision, SubSession } from './sub-agents/sub-session.ts';
 import type { SubSessions } from './sub-agents/sub-sessions.ts';
 import { abortion, isSteerable } from './wiring/driving.ts';
 import type { SessionParts } from './wiring/identity.ts';
@@ -106,10 +107,8 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     return waitingIn(this.sessionId, this.wired.observer.folds);
   }
 
-  decide(callId: string, approved: boolean, reason: string | null): boolean {
-    const key = this.isOver ? null : this.wired.observer.folds.approvals.takeCall(callId);
-    if (key !== null) this.wired.machine.answer(key, { decision: approved ? 'approved' : 'denied', reason });
-    return key !== null;
+  decide(callId: string, decision: GivenDecision): boolean {
+    return !this.isOver && decideIn(this.wired, callId, decision);
   }
 
   answerCall(callId: string, answer: ClientAnswer): boolean {

@@ -49,7 +49,8 @@ export type SuspendOptions = { graceMs?: number };
 /** `isError`: the tool failed, and the output says how. `sessionId`: see `approve`. */
 export type AnswerOptions = { isError?: boolean; sessionId?: string };
 
-export type ApprovalInput = { approved: boolean; reason?: string; sessionId?: string };
+/** `input`: the input as it was shown; a call with another one is not decided (D-7). `sessionId`: see `approve`. */
+export type ApprovalInput = { approved: boolean; reason?: string; input?: unknown; sessionId?: string };
 
 export type Session<Report = unknown> = {
   readonly sessionId: string;

@@ -77,10 +77,12 @@ export type CatalogTool = {
   /** The tool's own timeout in ms; null for a tool that limits itself. Default: the agent's `toolTimeoutMs`. */
   timeoutMs?: number | null;
   /**
-   * What follows for a call that ran when its process died (D-4): it is answered `interrupted`, runs again, or continues, as a
-   * sub-agent does. Default: `answer`.
+   * What follows for a call that ran when its process died (D-4): it is answered `interrupted`, runs again, is looked for by
+   * `reconcile` (D-7), or continues, as a sub-agent does. Default: `answer`.
    */
-  afterCrash?: 'answer' | 'repeat' | 'continue';
+  afterCrash?: 'answer' | 'repeat' | 'reconcile' | 'continue';
+  /** Finds out what became of a call that ran when its process died. */
+  reconcile?(input: unknown, run: ToolRun): unknown;
 };
 
 /** Marks a promise as awaited later, so that a rejection before then is not reported as unhandled. */

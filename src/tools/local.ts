@@ -10,6 +10,7 @@ import type { OfferedTool } from '../vocabulary/offered-tool.ts';
 import { contentPiece, type SdkOutput, toModelMessages } from '../vocabulary/sdk-messages.ts';
 import { type CallContext, type CatalogTool, later, type ToolContext } from './catalog-tool.ts';
 import { fixedName, providerTool } from './provider-tools.ts';
+import type { InterruptedCall, Reconciled } from './running/reconcile.ts';
 
 type SdkTool = ToolSet[string];
 
@@ -36,6 +37,8 @@ type OwnFields = {
   timeoutMs?: number;
   /** Returns what a person is to see of a call before the decision, such as a diff. */
   preview?(input: unknown): string | Promise<string>;
+  /** After a crash: asks the destination what became of a call that was in flight, before the model is told (D-7). */
+  reconcile?(call: InterruptedCall): Reconciled | Promise<Reconciled>;
 };
 
 /** A local tool from the user: an unmodified AI SDK `tool()`, or a plain function. */
@@ -54,7 +57,7 @@ export function idempotent<Tool extends LocalTool>(tool: Tool): Tool & { idempot
   return { ...tool, ...allFieldsOf(tool), idempotent: true };
 }
 
-const methods = ['execute', 'needsApproval', 'toModelOutput', 'onInputAvailable', 'preview'];
+const methods = ['execute', 'needsApproval', 'toModelOutput', 'onInputAvailable', 'preview', 'reconcile'];
 
 /**
  * Returns the fields of a tool, with its methods bound to it: an instance of a class has them in its prototypes, and they
@@ -117,6 +120,7 @@ export function localTool(name: string, given: LocalTool): CatalogTool {
     ...(resultItem !== undefined && { resultItem }),
     ...ownTimeout(name, definition),
     ...(isIdempotent === true && { afterCrash: 'repeat' }),
+    ...reconciling(definition, (context) => contextFor(context, checkContext)),
     // Only the waiting begins again.
     ...(isClientSide && { isClientSide, afterCrash: 'repeat' }),
     name,
@@ -148,9 +152,10 @@ const fieldTypes: Readonly<Record<string, readonly [types: readonly string[], wh
   toModelOutput: [['function'], 'a function'],
   onInputAvailable: [['function'], 'a function'],
   preview: [['function'], 'a function that returns a text'],
+  reconcile: [['function'], 'a function that says what became of a call'],
 };
 /** Fields without which a tool would run as its author does not want it to. */
-const cautions = ['needsApproval', 'idempotent', 'timeoutMs', 'toModelOutput'];
+const cautions = ['needsApproval', 'idempotent', 'timeoutMs', 'toModelOutput', 'reconcile'];
 
 /** Throws `invalid_tool` for a field of the wrong type, and for one that is probably a misspelled caution. */
 function checkFields(name: string, definition: object): void {
@@ -168,6 +173,19 @@ function checkFields(name: string, definition: object): void {
     if (meant !== undefined)
       throw new PawlError('invalid_tool', `Unknown field \`tools.${name}.${field}\`. Did you mean \`${meant}\`?`);
   }
+}
+
+/** Returns what asks a tool for its interrupted calls; nothing for one that cannot say. */
+function reconciling(
+  tool: OwnFields,
+  contextOf: (context: unknown) => unknown,
+): Pick<CatalogTool, 'afterCrash' | 'reconcile'> {
+  if (tool.reconcile === undefined) return {};
+  return {
+    afterCrash: 'reconcile',
+    reconcile: (input, { idempotencyKey, signal, context }) =>
+      tool.reconcile?.({ idempotencyKey, input, context: contextOf(context), signal }),
+  };
 }
 
 function ownTimeout(name: string, { timeoutMs }: OwnFields): { timeoutMs?: number } {
@@ -230,6 +248,7 @@ function functionAsTool(name: string, run: FunctionTool & OwnFields): CatalogToo
   return {
     ...ownTimeout(name, run),
     ...(run.idempotent === true && { afterCrash: 'repeat' }),
+    ...reconciling(run, (context) => context),
     name,
     kind: 'real',
     offered: { type: 'function', name, inputSchema: { type: 'object' } },

@@ -1,15 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PawlError } from '../../src/index.ts';
-import {
-  answerOne,
-  approvalDecision,
-  approveOne,
-  checkedAnswer,
-  graceOf,
-  position,
-  steering,
-  theOne,
-} from '../../src/session/commands.ts';
+import { approvalDecision, checkedAnswer, graceOf, position, steering } from '../../src/session/commands.ts';
+import { answerOne, approveOne, theOne } from '../../src/session/deciding.ts';
 import type { SubSession } from '../../src/session/sub-agents/sub-session.ts';
 import { waitingCalls } from '../support/waiting-calls.ts';
 
@@ -54,11 +46,12 @@ describe('the commands of a session, checked', () => {
   });
 
   it('a decision says whether it approves; truthy is not enough', () => {
-    const none = { reason: null, sessionId: null };
+    const none = { reason: null, input: null, sessionId: null };
     expect(approvalDecision({ approved: true })).toEqual({ approved: true, ...none });
     expect(approvalDecision({ approved: false, reason: 'no', sessionId: 's' })).toEqual({
       approved: false,
       reason: 'no',
+      input: null,
       sessionId: 's',
     });
     for (const bad of [undefined, null, {}, { approved: 'yes' }, { approved: 1 }, { approved: true, reason: 7 }])
@@ -131,7 +124,7 @@ describe('the session of a tree that a command is for', () => {
     expect(approveOne(root, 'b', { approved: false, reason: 'no' })).toBe(true);
     expect(answerOne(root, 'c', 1, {})).toBe(true);
     expect(below.told).toEqual([
-      ['b', false, 'no'],
+      ['b', { approved: false, input: null, reason: 'no' }],
       ['c', { output: 1, isError: false }],
     ]);
     expect(approveOne(root, 'same', { approved: true })).toBe(false);

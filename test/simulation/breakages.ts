@@ -64,7 +64,7 @@ export const breakagesOfSrc: Breakage[] = [
   },
   {
     name: 'T-2: a slot is not given back',
-    file: 'src/tools/run-tool.ts',
+    file: 'src/tools/running/run-tool.ts',
     from: '  } finally {\n    release();\n  }',
     to: '  } finally {\n    void release;\n  }',
   },

@@ -47,7 +47,7 @@ export const slipsOfSrc: Breakage[] = [
   },
   {
     name: 'D-3g: a tool begins although its lease is not held',
-    file: 'src/tools/run-tool.ts',
+    file: 'src/tools/running/run-tool.ts',
     from: '  if (lease?.isHeld === false) await owned(lease, run.signal);\n',
     to: '',
   },

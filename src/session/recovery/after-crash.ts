@@ -9,6 +9,7 @@ import {
 import type { EffectPolicy } from '../../host/journaled.ts';
 import type { FollowedCalls } from '../../observe/followed-calls.ts';
 import type { Catalog } from '../../tools/catalog.ts';
+import { interruptedText } from '../../tools/running/reconcile.ts';
 
 type Followed = Pick<FollowedCalls, 'taskOf'>;
 
@@ -67,7 +68,4 @@ export const interruptedRequest: ModelOutcome = {
   measured: null,
 };
 
-const interruptedCall: ToolOutcome = failedOutcome(
-  'interrupted',
-  'interrupted, outcome unknown: the process ended while the tool ran, and it was not run again.',
-);
+const interruptedCall: ToolOutcome = failedOutcome('interrupted', interruptedText);

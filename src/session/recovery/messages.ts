@@ -4,7 +4,8 @@ import { checkSession } from '../../journal/given.ts';
 import type { Journal, SessionMessage, WaitingCall } from '../../journal/journal.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';
 import type { TreeLog } from '../../journal/tree-log.ts';
-import { approvalDecision, checkedAnswer, type MeantCall, steering, theCall, theOne } from '../commands.ts';
+import { approvalDecision, checkedAnswer, steering } from '../commands.ts';
+import { type MeantCall, theCall, theOne } from '../deciding.ts';
 import type { RootSession } from '../running-session.ts';
 import type { AnswerOptions, ApprovalInput } from '../session.ts';
 import { giveUp } from './suspension.ts';
@@ -38,9 +39,9 @@ export function decidedBy(root: RootSession, messages: Awaited<ReturnType<TreeLo
 export function receiveMessage(root: RootSession, message: SessionMessage): ScopeLog | null {
   switch (message.type) {
     case 'approve': {
-      const { callId, approved, reason, sessionId } = message;
+      const { callId, approved, reason, sessionId, input = null } = message;
       const meant = theOne(root, { callId, sessionId, awaits: 'approval' });
-      return meant?.decide(callId, approved, reason) ? meant.log : null;
+      return meant?.decide(callId, { approved, reason, input }) ? meant.log : null;
     }
     case 'answer': {
       const { callId, output, isError, sessionId } = message;
@@ -72,7 +73,8 @@ export async function approveSession(
   callId: string,
   decision: ApprovalInput,
 ): Promise<boolean> {
-  return postFor(journal, sessionId, { type: 'approve', callId, ...approvalDecision(decision) });
+  const { input, ...rest } = approvalDecision(decision);
+  return postFor(journal, sessionId, { type: 'approve', callId, ...rest, ...(input !== null && { input }) });
 }
 
 /**

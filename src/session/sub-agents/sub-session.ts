@@ -4,6 +4,9 @@ import type { ScopeLog } from '../../journal/scope-log.ts';
 import type { SessionLife } from '../recovery/life.ts';
 import type { Session } from '../session.ts';
 
+/** A decision on a call; `input` is what was shown of it, or null if the decision does not say (D-7). */
+export type GivenDecision = { approved: boolean; reason: string | null; input: Json | null };
+
 /** What a client-side tool returned, or how it failed. */
 export type ClientAnswer = { output: Json; isError: boolean };
 
@@ -15,7 +18,7 @@ export type SubSession = Pick<Session, 'sessionId' | 'result' | 'counters' | 'st
   tree(): SubSession[];
   /** Its own calls that wait, without those of its sub-agents. */
   waiting(): WaitingCall[];
-  decide(callId: string, approved: boolean, reason: string | null): boolean;
+  decide(callId: string, decision: GivenDecision): boolean;
   /** Answers a call of a client-side tool. */
   answerCall(callId: string, answer: ClientAnswer): boolean;
   /** Goes on after a replay. */

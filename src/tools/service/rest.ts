@@ -39,8 +39,8 @@ export type RestToolOptions<Input = RestInput> = HttpPolicy & {
   auth?: RestAuth;
   needsApproval?: boolean;
   /**
-   * Whether a call that a crash interrupted is sent again (D-4). Default: true for GET and HEAD. Other methods then send
-   * the header `Idempotency-Key`, the same for both requests.
+   * Whether a call that a crash interrupted is sent again (D-4). Default: true for GET and HEAD. Other methods always send
+   * the header `Idempotency-Key`, the same for both requests (D-7).
    */
   idempotent?: boolean;
 };
@@ -137,7 +137,7 @@ export function restLike(options: RestLike): LocalTool {
     needsApproval,
     execute: async (given: RestInput, { abortSignal, ...context }) => {
       const { url, headers: own, body } = call(given);
-      const sendsKey = isIdempotent && !isRead && 'idempotencyKey' in context;
+      const sendsKey = !isRead && 'idempotencyKey' in context;
       const headers = { ...(sendsKey && { 'idempotency-key': String(context.idempotencyKey) }), ...own };
       const secrets = writtenSecrets([...ownSecrets, ...secretsNamed(headers)].filter(isLong));
       const clean = (text: string) => withoutSecrets(text, secrets);

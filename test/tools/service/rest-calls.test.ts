@@ -28,8 +28,8 @@ describe('D-4: a request that may be sent again after a crash', () => {
     ['GET', undefined, true, false],
     ['HEAD', undefined, true, false],
     ['GET', false, false, false],
-    ['POST', undefined, false, false],
-    ['PUT', undefined, false, false],
+    ['POST', undefined, false, true],
+    ['PUT', undefined, false, true],
     ['POST', true, true, true],
     ['DELETE', true, true, true],
   ])('%s with `idempotent` %s: again %s, with a key %s', async (method, idempotent, again, hasKey) => {

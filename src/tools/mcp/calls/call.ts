@@ -8,6 +8,9 @@ import { posted } from './posted-call.ts';
 /** The most of a server's progress that is shown, in bytes. */
 export const mostProgressBytes = 1_000;
 
+/** The field of a call's metadata that holds its idempotency key. */
+const keyField = 'pawl/idempotency-key';
+
 type Called = {
   server: string;
   /** What the server said, as it may be told. */
@@ -32,8 +35,8 @@ export function sentCall(
   const inputSchema = { type: 'object' as const, ...tools.find(({ name }) => name === tool)?.inputSchema };
   // Some of its fields may be headers, too. Its results are not judged: they are the model's to read.
   const toolDefinition = { name: tool, inputSchema };
-  const send = (signal: AbortSignal) =>
-    client.callTool({ name: tool, arguments: input }, { ...noTimeout, signal, onprogress, toolDefinition });
+  const called = { name: tool, arguments: input, _meta: { [keyField]: run.idempotencyKey } };
+  const send = (signal: AbortSignal) => client.callTool(called, { ...noTimeout, signal, onprogress, toolDefinition });
   return posted(send, run.signal, (why) => {
     suspect(why);
     return new ToolError(`The server ${server} gave no answer to the call, which may have run: ${why}.`);

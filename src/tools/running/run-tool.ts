@@ -7,22 +7,22 @@ import {
   spentTogether,
   type ToolOutcome,
   type ToolOutput,
-} from '../../machines/index.ts';
-import { within } from '../host/deadline.ts';
-import type { EffectContext } from '../host/driver.ts';
-import { eventLoop } from '../host/event-loop.ts';
-import type { Conversation } from '../observe/conversation.ts';
-import type { FollowedCalls } from '../observe/followed-calls.ts';
-import type { KeptResults } from '../observe/kept-results.ts';
-import { ownCopy } from '../platform/own-copy.ts';
-import { isRecord } from '../platform/plain-json.ts';
-import { oneAtATime } from '../platform/promises.ts';
-import { estimateOutputTokens } from '../vocabulary/tokens.ts';
-import { ToolError } from '../vocabulary/tool-error.ts';
-import type { Catalog } from './catalog.ts';
-import type { CatalogTool, ToolRun } from './catalog-tool.ts';
-import { type ClientToolOptions, handOut } from './client-tool.ts';
-import type { Questions } from './questions.ts';
+} from '../../../machines/index.ts';
+import { within } from '../../host/deadline.ts';
+import type { EffectContext } from '../../host/driver.ts';
+import { eventLoop } from '../../host/event-loop.ts';
+import type { Conversation } from '../../observe/conversation.ts';
+import type { FollowedCalls } from '../../observe/followed-calls.ts';
+import type { KeptResults } from '../../observe/kept-results.ts';
+import { ownCopy } from '../../platform/own-copy.ts';
+import { isRecord } from '../../platform/plain-json.ts';
+import { oneAtATime } from '../../platform/promises.ts';
+import { estimateOutputTokens } from '../../vocabulary/tokens.ts';
+import { ToolError } from '../../vocabulary/tool-error.ts';
+import type { Catalog } from '../catalog.ts';
+import type { CatalogTool, ToolRun } from '../catalog-tool.ts';
+import { type ClientToolOptions, handOut } from '../client-tool.ts';
+import type { Questions } from '../questions.ts';
 import {
   capOutput,
   isBudgetSpent,
@@ -31,7 +31,8 @@ import {
   renderError,
   renderValue,
   unreadIn,
-} from './result.ts';
+} from '../result.ts';
+import { interruptedText, reconciled } from './reconcile.ts';
 import type { Slots } from './slots.ts';
 
 /** A session's lease in its journal. */
@@ -144,7 +145,7 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
     }
     const ending = await within(
       { clock, timeoutMs, signal, moreMs },
-      (own) => invoked(tool, checked.value, run(own), limits, lease),
+      (own) => (effect.isAgain ? again : invoked)(tool, checked.value, run(own), limits, lease),
       {
         value: () => options.sight({ type: 'effect.late', key: `tool call ${callId}` }),
         error: (error) => options.onError(name, callId, error),
@@ -152,6 +153,8 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
     );
     if (ending.kind !== 'done')
       return failedOutcome('tool_timeout', `${name} did not finish within ${timeoutMs} ms and was cut off.`, spent);
+    if ('unknown' in ending.value)
+      return failedOutcome('interrupted', `${interruptedText} ${ending.value.unknown}`, spent);
     return outcome(ending.value, ending.value.result.success ? null : 'tool_exec_failed', spent);
   } catch (error) {
     options.onError(name, callId, error);
@@ -160,6 +163,14 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
   } finally {
     release();
   }
+}
+
+/** A call that ran when its process died: a tool that can say what became of it is asked before it runs again (D-7). */
+async function again(...given: Parameters<typeof invoked>): Promise<Rendered | { unknown: string }> {
+  const [tool, input, run, limits] = given;
+  const found = tool.reconcile === undefined ? { notDone: true } : await reconciled(tool, input, run);
+  if ('unknown' in found) return found;
+  return 'done' in found ? renderedBy(tool, found.done, input, run, limits) : invoked(...given);
 }
 
 /** Returns a tool's value as a result: for an async iterable, the last value; the others are preliminary. */
@@ -181,7 +192,16 @@ async function invoked(
   const returned = await tool.execute(input, run);
   // A stream is iterable, but its parts are not preliminary values.
   const isIterable = unreadIn(returned) === null && isAsyncIterable(returned);
-  const value = isIterable ? await lastOf(returned, run, limits) : returned;
+  return renderedBy(tool, isIterable ? await lastOf(returned, run, limits) : returned, input, run, limits);
+}
+
+async function renderedBy(
+  tool: CatalogTool,
+  value: unknown,
+  input: unknown,
+  run: ToolRun,
+  limits: ResultLimits,
+): Promise<Rendered> {
   if (tool.toModelOutput === undefined) return renderValue(value, limits);
   // The tool's own `toModelOutput` reads an unread body.
   const unread = unreadIn(value);

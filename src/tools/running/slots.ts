@@ -1,5 +1,5 @@
-import { systemClock } from '../host/clock.ts';
-import { within } from '../host/deadline.ts';
+import { systemClock } from '../../host/clock.ts';
+import { within } from '../../host/deadline.ts';
 
 /** Limits how many tools of a session run in parallel; the others wait in order. */
 export class Slots {
