@@ -73,8 +73,18 @@ export {
 } from './session/recovery/check-sessions.ts';
 export { type ForkOptions, forkSession } from './session/recovery/fork-session.ts';
 export { abortSession, answerSession, approveSession, steerSession, stopSession } from './session/recovery/messages.ts';
-export { type RefusedSession, type ResumeAllOptions, resumeAll } from './session/recovery/resume-all.ts';
+export {
+  type RefusedSession,
+  type ResumeAllOptions,
+  type ResumePass,
+  resumeAll,
+} from './session/recovery/resume-all.ts';
 export { resumeSession } from './session/recovery/resume-session.ts';
+export {
+  type PendingApproval,
+  type PendingApprovalsOptions,
+  pendingApprovals,
+} from './session/replay/pending-approvals.ts';
 export {
   type RecordedSession,
   type ReplayOptions,

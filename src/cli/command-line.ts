@@ -23,6 +23,8 @@ export const commandTable = {
   acp: { args: '[options]', help: 'serve an agent to an editor that starts this' },
   work: { args: '[options] DIRECTORY', help: 'work through a backlog' },
   sessions: { args: '[options]', help: 'list the sessions of a journal' },
+  approvals: { args: '[options]', help: 'list the calls that wait for a person' },
+  approve: { args: '[options] ID CALL', help: 'approve such a call, or deny it' },
   check: { args: '--agent FILE', help: 'check that recorded sessions fit new code' },
   resume: { args: '[options] ID', help: 'resume a session that was killed or suspended' },
   replay: { args: '[options] ID|FILE', help: 'play a recorded session again, offline' },
@@ -48,7 +50,7 @@ type Flag<Value> = {
 
 const anyAgent = ['run', 'chat', 'demo', 'serve', 'acp', 'work', 'resume'] as const;
 const oneSession = ['run', 'demo', 'resume'] as const;
-const ofJournal = ['sessions', 'check', 'resume', 'replay', 'export', 'fork'] as const;
+const ofJournal = ['sessions', 'approvals', 'approve', 'check', 'resume', 'replay', 'export', 'fork'] as const;
 
 /** The flags of all commands, in usage order. To add one, add a row here. */
 const table = {
@@ -73,6 +75,8 @@ const table = {
   ]),
   at: textFlag('at', 'turn-N', 'where the new session leaves the old one', ['fork']),
   until: textFlag('until', 'turn-N/attempt-M', 'stop there; show request, states and counters', ['replay']),
+  deny: switchFlag('deny', 'deny the call', ['approve']),
+  reason: textFlag('reason', 'TEXT', 'why, for the model', ['approve']),
   all: switchFlag('all', 'check the sessions that have ended, too', ['check']),
   question: textFlag('question', 'TEXT', 'the question to ask about the directory', ['demo']),
   tui: switchFlag('tui', 'in full screen, with @ai-sdk/tui', ['chat']),
@@ -105,6 +109,7 @@ const table = {
     ...oneSession,
     'work',
     'sessions',
+    'approvals',
     'check',
     'replay',
   ]),

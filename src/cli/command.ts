@@ -17,6 +17,7 @@ import { demoCommand } from './demo/demo.ts';
 import { initCommand } from './init/init.ts';
 import { runCommand } from './run.ts';
 import { serveCommand } from './serve.ts';
+import { approvalsCommand, approveCommand } from './sessions/approvals.ts';
 import { checkCommand } from './sessions/check.ts';
 import { inspectCommand } from './sessions/inspect.ts';
 import { exportCommand, forkCommand, replayCommand, sessionsCommand } from './sessions/journal.ts';
@@ -32,6 +33,8 @@ const run: Record<CommandName, (positionals: readonly string[], flags: Flags) =>
   acp: acpCommand,
   work: workCommand,
   sessions: sessionsCommand,
+  approvals: approvalsCommand,
+  approve: approveCommand,
   check: checkCommand,
   resume: resumeCommand,
   replay: replayCommand,

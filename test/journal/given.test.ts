@@ -88,7 +88,10 @@ describe('a journal and a session that a caller gives', () => {
     expect(await problem([agent, {}])).toBe('`agents[1]` must be an agent made by defineAgent; got {}.');
     expect(await problem(new Array(1))).toBe('`agents[0]` is required: an agent made by defineAgent.');
     expect(await problem([agent, { ...agent }])).toBe('`agents` must have different names; two are named clerk.');
-    expect(await resumeAll([agent, agent], { journal, logger })).toEqual({ sessions: [], refused: [], running: [] });
+    expect(await resumeAll([agent, agent], { journal, logger })).toEqual({
+      ...{ sessions: [], refused: [], running: [], waiting: [] },
+      close: expect.any(Function),
+    });
     await journal.close();
   });
 

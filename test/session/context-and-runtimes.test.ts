@@ -3,7 +3,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { tool } from 'ai';
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, resumeAll, serveMcp, sqliteJournal, startSession } from '../../src/index.ts';
+import { approveSession, defineAgent, resumeAll, serveMcp, sqliteJournal, startSession } from '../../src/index.ts';
 import { byteLength, toBase64 } from '../../src/platform/bytes.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
 import { chatHandler } from '../../src/ui/index.ts';
@@ -43,12 +43,13 @@ describe('the context reaches the tools', () => {
     const { seen, agent } = noting(true);
     const journal = sqliteJournal(freshFile());
     const first = startSession(agent, { prompt: 'Go.', journal, logger, context: { user: 'before' } });
-    for await (const event of first.events) if (event.type === 'tool.approvalRequested') break;
-    await first.suspend();
+    for await (const event of first.events) {
+      if (event.type !== 'tool.approvalRequested') continue;
+      await first.suspend();
+      await approveSession(journal, first.sessionId, event.callId, { approved: true });
+    }
     const { sessions } = await resumeAll([agent], { journal, logger, context: ({ sessionId }) => ({ of: sessionId }) });
-    for (const session of sessions)
-      for await (const event of session.events)
-        if (event.type === 'tool.approvalRequested') session.approve(event.callId, { approved: true });
+    for (const { result } of sessions) await result;
     expect(seen).toEqual([{ of: first.sessionId }]);
     await journal.close();
   });

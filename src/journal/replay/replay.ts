@@ -77,6 +77,16 @@ export class Replay<P extends Player> {
     return this.sessionOf('').player;
   }
 
+  /** The players of the sessions of the tree, by their scopes. */
+  get players(): [scope: string, player: P][] {
+    return [...this.sessions].map(([scope, { player }]) => [scope, player]);
+  }
+
+  /** Whether a delivery was written down and no step has taken it. */
+  get isBehind(): boolean {
+    return [...this.sessions.values()].some(({ deliveries, hasStarted }) => deliveries.length > 0 || !hasStarted);
+  }
+
   /** Returns the player of a session of the tree. */
   playerOf(scope: string): P {
     return this.sessionOf(scope).player;

@@ -119,6 +119,11 @@ export class OfflinePlayer implements Player {
     return this.driver.pending;
   }
 
+  /** When an effect that has not ended was first marked (epoch ms); null for one that has not begun. */
+  begunAt(key: string): number | null {
+    return this.driver.begunAt.get(key) ?? null;
+  }
+
   /** The states of the actors that are active, from the session down, such as `turn-2: attempting`. */
   get states(): string[] {
     return this.machine.states;
