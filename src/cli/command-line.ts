@@ -25,6 +25,7 @@ export const commandTable = {
   sessions: { args: '[options]', help: 'list the sessions of a journal' },
   approvals: { args: '[options]', help: 'list the calls that wait for a person' },
   approve: { args: '[options] ID CALL', help: 'approve such a call, or deny it' },
+  cost: { args: '[options] [ID]', help: 'say what sessions cost, and what caches saved' },
   check: { args: '--agent FILE', help: 'check that recorded sessions fit new code' },
   resume: { args: '[options] ID', help: 'resume a session that was killed or suspended' },
   replay: { args: '[options] ID|FILE', help: 'play a recorded session again, offline' },
@@ -50,7 +51,7 @@ type Flag<Value> = {
 
 const anyAgent = ['run', 'chat', 'demo', 'serve', 'acp', 'work', 'resume'] as const;
 const oneSession = ['run', 'demo', 'resume'] as const;
-const ofJournal = ['sessions', 'approvals', 'approve', 'check', 'resume', 'replay', 'export', 'fork'] as const;
+const ofJournal = ['sessions', 'approvals', 'approve', 'cost', 'check', 'resume', 'replay', 'export', 'fork'] as const;
 
 /** The flags of all commands, in usage order. To add one, add a row here. */
 const table = {
@@ -59,6 +60,7 @@ const table = {
     'chat',
     'acp',
     'resume',
+    'cost',
     'check',
   ]),
   model: textFlag('model', 'PROVIDER:ID', "instead of the agent's; with --base-url, a name", anyAgent),
@@ -110,6 +112,7 @@ const table = {
     'work',
     'sessions',
     'approvals',
+    'cost',
     'check',
     'replay',
   ]),

@@ -19,6 +19,7 @@ import { runCommand } from './run.ts';
 import { serveCommand } from './serve.ts';
 import { approvalsCommand, approveCommand } from './sessions/approvals.ts';
 import { checkCommand } from './sessions/check.ts';
+import { costCommand } from './sessions/cost.ts';
 import { inspectCommand } from './sessions/inspect.ts';
 import { exportCommand, forkCommand, replayCommand, sessionsCommand } from './sessions/journal.ts';
 import { resumeCommand } from './sessions/resume.ts';
@@ -35,6 +36,7 @@ const run: Record<CommandName, (positionals: readonly string[], flags: Flags) =>
   sessions: sessionsCommand,
   approvals: approvalsCommand,
   approve: approveCommand,
+  cost: costCommand,
   check: checkCommand,
   resume: resumeCommand,
   replay: replayCommand,

@@ -1,22 +1,25 @@
 import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { styleText } from 'node:util';
-import type { JournaledSession } from '../../journal/journal.ts';
+import type { JournalEntry, JournaledSession } from '../../journal/journal.ts';
+import { billOf, billTotal } from '../../journal/replay/bill.ts';
 import { exportSession, listSessions } from '../../journal/sessions.ts';
 import { readTape } from '../../journal/tape.ts';
-import { tame } from '../../platform/text.ts';
+import { counted, tame } from '../../platform/text.ts';
 import { forkSession } from '../../session/recovery/fork-session.ts';
 import { replayEntries } from '../../session/replay/replay-session.ts';
 import type { ReplayedSession, ReplayStep, SentRequest } from '../../session/replay/replayed.ts';
 import { exitCodes, type Flags, UsageError } from '../command-line.ts';
 import { sessionPage, writeFile } from '../session-page.ts';
+import { money } from './cost.ts';
 import { journalFile, sessionRow, withJournal } from './opened-journal.ts';
 
 /** `pawl sessions`: lists the sessions of a journal, the latest first. */
 export async function sessionsCommand(rest: readonly string[], flags: Flags): Promise<number> {
   if (rest.length > 0) throw new UsageError(`pawl sessions takes no argument; got ${rest.join(' ')}.`);
   return withJournal(flags, async (journal) => {
-    const sessions = await listSessions(journal);
+    const sessions: ListedSession[] = [];
+    for (const row of await listSessions(journal)) sessions.push(withBill(row, await journal.read(row.sessionId)));
     if (flags.json) return print(JSON.stringify(sessions));
     if (sessions.length === 0) return print('The journal holds no session.');
     return print(sessions.map(rowOf).join('\n'));
@@ -74,11 +77,41 @@ export async function forkCommand([id, ...rest]: readonly string[], flags: Flags
   });
 }
 
-function rowOf({ sessionId, agent, status, slugs, waiting, updatedAt }: JournaledSession): string {
+type ListedSession = JournaledSession & {
+  prompt: string | null;
+  requests: number;
+  tokens: number;
+  costUsd: number | null;
+  durationMs: number;
+};
+
+function withBill(row: JournaledSession, entries: readonly JournalEntry[]): ListedSession {
+  const { head, requests } = billOf(entries);
+  const { usage, costUsd } = billTotal(requests);
+  const { createdAt, updatedAt } = row;
+  const tokens = usage.input + usage.output;
+  const durationMs = updatedAt - createdAt;
+  return { ...row, prompt: head?.prompt ?? null, requests: requests.length, tokens, costUsd, durationMs };
+}
+
+function rowOf(session: ListedSession): string {
+  const { status, slugs, waiting, updatedAt, requests, tokens, costUsd, durationMs } = session;
   const when = new Date(updatedAt).toISOString().replace('T', ' ').slice(0, 19);
   const why = [...slugs, ...(waiting.length > 0 ? [`${waiting.length} waiting for a person`] : [])].join(', ');
-  const [id, name] = [sessionId, agent].map((text) => tame(text).replaceAll('\n', ' '));
-  return `${id?.padEnd(36)}  ${when}  ${status.padEnd(9)}  ${name}${why === '' ? '' : `  ${why}`}`;
+  const shown = (text: string) => tame(text).replaceAll(/\s+/g, ' ');
+  const task = shown(session.prompt ?? '');
+  const spent = [
+    counted(requests, 'request'),
+    `${tokens} tokens`,
+    costUsd === null ? 'no price' : money(costUsd),
+    `${(durationMs / 1_000).toFixed(1)} s`,
+  ].join(', ');
+  const lines = [
+    `${shown(session.sessionId).padEnd(36)}  ${when}  ${status.padEnd(9)}  ${shown(session.agent)}${why === '' ? '' : `  ${why}`}`,
+    ...(task === '' ? [] : [`  ${task.length > 70 ? `${task.slice(0, 69)}…` : task}`]),
+    `  ${dim(spent)}`,
+  ];
+  return lines.join('\n');
 }
 
 /** The steps; and, if the replay stopped on the way, what was there. */

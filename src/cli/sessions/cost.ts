@@ -1,0 +1,102 @@
+import { defineAgent } from '../../agent/define-agent.ts';
+import type { Journal } from '../../journal/journal.ts';
+import { type BilledRequest, billOf, billTotal } from '../../journal/replay/bill.ts';
+import { counted, tame } from '../../platform/text.ts';
+import type { Price } from '../../vocabulary/prices.ts';
+import { readAgentFile } from '../agent-file.ts';
+import { exitCodes, type Flags, UsageError } from '../command-line.ts';
+import { sessionRow, withJournal } from './opened-journal.ts';
+
+/** What requests with the same name cost. `savedUsd`: what the cache saved, for targets whose price is known; else null. */
+type CostRow = ReturnType<typeof billTotal> & { name: string; savedUsd: number | null };
+
+/** `pawl cost`: what a session cost, by turn, agent and target; or each session of a journal. */
+export async function costCommand([id, ...rest]: readonly string[], flags: Flags): Promise<number> {
+  if (rest.length > 0) throw new UsageError(`Pass one session, or none for all; got ${[id, ...rest].join(' ')}.`);
+  const prices = flags.agent === undefined ? {} : defineAgent(await readAgentFile(flags.agent)).pricing;
+  const tables = await withJournal(flags, (journal) =>
+    id === undefined ? ofJournal(journal, prices) : ofSession(journal, id, prices),
+  );
+  const text = flags.json ? JSON.stringify(tables) : Object.entries(tables).map(tableOf).join('\n\n');
+  process.stdout.write(`${text}\n`);
+  return exitCodes.succeeded;
+}
+
+async function ofSession(journal: Journal, id: string, prices: Prices): Promise<Record<string, CostRow[]>> {
+  const { sessionId } = await sessionRow(journal, id);
+  const { requests } = billOf(await journal.read(sessionId));
+  const by = (nameOf: (request: BilledRequest) => string) => rowsOf(requests, nameOf, prices);
+  return {
+    turn: by(({ agent, sessionId: of, turn }) => (of === sessionId ? `turn-${turn}` : `${agent} turn-${turn}`)),
+    agent: by(({ agent }) => agent),
+    target: by(({ target }) => target),
+    all: by(() => sessionId),
+  };
+}
+
+async function ofJournal(journal: Journal, prices: Prices): Promise<Record<string, CostRow[]>> {
+  const all: BilledRequest[] = [];
+  const rows: CostRow[] = [];
+  for (const { sessionId, agent } of await journal.list({})) {
+    const { head, requests } = billOf(await journal.read(sessionId));
+    if (head === null) continue;
+    all.push(...requests);
+    rows.push(...rowsOf(requests, () => `${sessionId} ${agent}`, prices));
+  }
+  return { session: rows, target: rowsOf(all, ({ target }) => target, prices), all: rowsOf(all, () => 'all', prices) };
+}
+
+type Prices = Readonly<Record<string, Price>>;
+
+function rowsOf(
+  requests: readonly BilledRequest[],
+  nameOf: (request: BilledRequest) => string,
+  prices: Prices,
+): CostRow[] {
+  const names = [...new Set(requests.map(nameOf))];
+  return names.map((name) => {
+    const own = requests.filter((request) => nameOf(request) === name);
+    return { name, ...billTotal(own), savedUsd: savedBy(own, prices) };
+  });
+}
+
+/** What the cache saved: its tokens at the price of fresh input, less what they cost. */
+function savedBy(requests: readonly BilledRequest[], prices: Prices): number | null {
+  let saved = 0;
+  for (const { target, usage } of requests) {
+    const price = prices[target];
+    if (price === undefined) return null;
+    const { input, cacheRead = input, cacheWrite = input } = price;
+    saved += (usage.cacheRead * (input - cacheRead) + usage.cacheWrite * (input - cacheWrite)) / 1_000_000;
+  }
+  return saved;
+}
+
+function tableOf([by, rows]: [string, CostRow[]]): string {
+  if (rows.length === 0) return `by ${by}: no request`;
+  const cells = rows.map(({ name, requests, usage, costUsd, savedUsd }) => [
+    tame(name).replaceAll('\n', ' '),
+    counted(requests, 'request'),
+    `${usage.input} in`,
+    `${share(usage.cacheRead, usage.input)} cached`,
+    `${usage.output} out`,
+    costUsd === null ? 'no price' : money(costUsd),
+    savedUsd === null ? '' : `cache saved ${money(savedUsd)}`,
+  ]);
+  const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0))) ?? [];
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .join('  ');
+  return [by === 'all' ? 'in all' : `by ${by}`, ...cells.map((row) => `  ${line(row)}`.trimEnd())].join('\n');
+}
+
+/** US dollars with as many digits as small sums need. */
+export function money(dollars: number): string {
+  const digits = dollars !== 0 && Math.abs(dollars) < 1 ? 4 : 2;
+  return `${dollars < 0 ? '-' : ''}$${Math.abs(dollars).toFixed(digits)}`;
+}
+
+function share(part: number, whole: number): string {
+  return `${whole === 0 ? 0 : Math.round((100 * part) / whole)} %`;
+}
