@@ -8,7 +8,21 @@ export { SessionFailed } from './agent/steps.ts';
 export { type AgentCallOptions, type ToAgentOptions, toAgent } from './agent/to-agent.ts';
 export { chatHandler } from './chat/chat-handler.ts';
 export type { ChatAction, ChatOptions } from './chat/chat-options.ts';
-export { fromUIMessages, readUIRequest, type UIAnswer, type UIDecision, type UIRequest } from './chat/ui-request.ts';
+export {
+  type ListChatsOptions,
+  type ListedChat,
+  listChats,
+  toUIMessages,
+  type UIHistoryOptions,
+} from './chat/ui-history.ts';
+export {
+  type AddedMessages,
+  fromUIMessages,
+  readUIRequest,
+  type UIAnswer,
+  type UIDecision,
+  type UIRequest,
+} from './chat/ui-request.ts';
 export { lastEventId, toEventStreamResponse } from './event-stream-response.ts';
 export { followSession } from './follow-session.ts';
 export { partialReport } from './partial-report.ts';

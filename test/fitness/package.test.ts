@@ -102,7 +102,7 @@ describe('the packed package, installed in a separate project', () => {
     expect(names('pawl/workspace')).toBe('fileTools shellTool');
     expect(names('pawl/inspect')).toBe('inspector sessionFile statelyInspector');
     expect(names('pawl/ui')).toBe(
-      'SessionFailed agUiHandler chatHandler followSession fromUIMessages lastEventId partialReport readUIRequest toAgUiStream toAgent toEventStreamResponse toUIMessageStream toUIMessageStreamResponse',
+      'SessionFailed agUiHandler chatHandler followSession fromUIMessages lastEventId listChats partialReport readUIRequest toAgUiStream toAgent toEventStreamResponse toUIMessageStream toUIMessageStreamResponse toUIMessages',
     );
     expect(names('pawl/openai')).toBe('openaiHandler serveOpenai');
     expect(names('pawl/acp')).toBe('serveAcp');

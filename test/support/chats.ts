@@ -11,7 +11,7 @@ const send = tool({ inputSchema: z.object({}), needsApproval: true, execute: () 
 /** An agent that asks before it sends, and counts its sessions. */
 export function sending(limits: { approvalTimeoutMs?: number } = {}) {
   const model = rehearsalModel(({ prompt }) =>
-    prompt.some(({ role }) => role === 'tool') ? { text: 'Sent.' } : { calls: [{ name: 'send', input: {} }] },
+    prompt.at(-1)?.role === 'tool' ? { text: 'Sent.' } : { calls: [{ name: 'send', input: {} }] },
   );
   return { model, agent: defineAgent({ name: 'sender', models: [model], tools: { send }, finish: 'text', limits }) };
 }

@@ -36,8 +36,6 @@ describe('where a chat is', () => {
     ['GET', '/api/chat/mine/alice/stream'],
     ['GET', '/api/chat/alice/mine/stream'],
     ['GET', '/chat/alice/stream'],
-    ['GET', '/api/chat/stream'],
-    ['GET', '/api/chat/alice'],
     ['GET', '/api/chatalice/stream'],
     ['DELETE', '/api/chat/mine/alice'],
     ['DELETE', '/api/chat'],

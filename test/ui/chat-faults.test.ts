@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { PawlError, sqliteJournal, startSession } from '../../src/index.ts';
+import { PawlError, readSession, sqliteJournal, startSession } from '../../src/index.ts';
 import { agentOf, ask, handlerOf, post, said, waiting } from '../support/chat-requests.ts';
 import { journalWith } from '../support/dying-journal.ts';
 import { until } from '../support/journaled.ts';
@@ -41,7 +41,7 @@ describe('a request of a page', () => {
     await kept.close();
   });
 
-  it('to a session that another agent began is a conflict, and the log names the differences', async () => {
+  it('D-6e: to a session that another agent began ends it with the differences, which the page is not told', async () => {
     const { lines, logger } = keptLog();
     const journal = sqliteJournal(':memory:');
     const agent = agentOf(waiting, { tools: { guarded } });
@@ -49,11 +49,20 @@ describe('a request of a page', () => {
     await until(() => begun.counters.requests === 1);
     await begun.suspend();
     const response = await handlerOf(waiting, { journal, logger }, { finish: 'text' })(ask('/c1/stream'));
-    expect(response.status).toBe(409);
-    expect(await response.text()).not.toContain('finish');
+    expect(response.status).toBe(200);
+    expect(await response.text()).not.toContain('was \\"report');
     expect(lines).toEqual([
       expect.objectContaining({ error: expect.stringContaining('finish: was "report", is "text"') }),
     ]);
+    const { events } = await readSession(journal, 'c1:1');
+    expect(events.at(-1)).toMatchObject({
+      type: 'session.aborted',
+      failure: {
+        slugs: ['aborted'],
+        detail: 'The agent has changed since this began, so it cannot continue. Ask again.',
+      },
+    });
+    expect((await journal.list({}))[0]).toMatchObject({ status: 'aborted', slugs: ['aborted'], waiting: [] });
     await journal.close();
   });
 

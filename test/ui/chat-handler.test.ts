@@ -116,6 +116,7 @@ describe('C-1, S-6: the handler of chats', () => {
     expect((await ask('GET', '/c2/stream')).status).toBe(204);
     expect(queries).toEqual([
       { idPrefix: 'c:', agent: 'sender' },
+      { idPrefix: 'c:', agent: 'sender' },
       { idPrefix: 'c2:', agent: 'sender' },
     ]);
     await ask('DELETE', '/c');

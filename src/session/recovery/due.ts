@@ -21,7 +21,7 @@ export async function dueOf(agent: Agent, entries: readonly JournalEntry[]): Pro
   const players = new Map(replay.players);
   const isLive = (scope: string) => (players.get(scope)?.pending.length ?? 0) > 0;
   const due = replay.players.flatMap(([scope, player]) => {
-    const own = agentOf(agent, namesOf(player, replay));
+    const own = agentAt(agent, namesOf(player, replay));
     return own === null
       ? 0
       : player.pending.map((effect) =>
@@ -39,11 +39,11 @@ function namesOf({ head }: OfflinePlayer, replay: Replay<OfflinePlayer>): string
   return call === null ? [] : [...namesOf(replay.playerOf(call.parent), replay), call.name];
 }
 
-function agentOf(agent: Agent, names: readonly string[]): Agent | null {
+function agentAt(agent: Agent, names: readonly string[]): Agent | null {
   const [first, ...rest] = names;
   if (first === undefined) return agent;
   const below = agent.agents[first];
-  return below === undefined ? null : agentOf(below, rest);
+  return below === undefined ? null : agentAt(below, rest);
 }
 
 function dueAt(

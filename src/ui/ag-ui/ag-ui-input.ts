@@ -101,6 +101,8 @@ export function readAgUiInput(body: unknown, { tools }: Agent): { asked: UIReque
     asked: {
       chatId: threadId,
       messages: given,
+      // The context that a client sends with each run would pile up in a conversation that continues.
+      added: null,
       decided: isAnswer
         ? decidedIn(messages, resume ?? [], check(stateSchema, state, 'body.state', 'invalid_messages'))
         : null,

@@ -1,6 +1,7 @@
 import { checkContext } from '../../agent/context.ts';
 import { type Agent, requireAgent } from '../../agent/definition.ts';
 import { check } from '../../input/check.ts';
+import { PawlError } from '../../input/errors.ts';
 import { answerFor, isResponse, requestCopy } from '../../serve/given.ts';
 import { jsonBody, UnusableBody } from '../../serve/json-body.ts';
 import { TooManySessions } from '../../serve/sessions.ts';
@@ -14,14 +15,18 @@ import { readUIRequest } from './ui-request.ts';
  *
  * - `POST`, at any path, since the body names the chat: a new message starts a session; a person's decisions reach the
  *   session that waits for them, also one that another process runs, through the `journal`.
+ * - `GET PATH/CHAT`: the messages of the chat, as its journal holds them, for a page that is loaded (see `toUIMessages`).
  * - `GET PATH/CHAT/stream`: a reloaded page joins the running session of its chat; 204 if no session is running.
  * - `DELETE PATH/CHAT`: aborts the session of the chat.
+ *
+ * With a `journal`, the server keeps what was said: of a page, only the last message of the user, decisions and client-side
+ * answers are taken, so that no page can put words into the agent's mouth, or results into a tool's (`history`). A session
+ * that no process can continue, such as after a change of its agent, ends with that reason, and its chat continues.
  *
  * A page that goes away leaves its session running, and a chat has one running session, also over several processes with
  * one `journal`. The handler checks no caller: whoever may use a chat's id may use the chat, unless `authorize` says no,
  * or it, `context` or `metadata` throws a `Response`, which is the answer then. Bad input is answered with 400 and a
- * sentence, any other path with 404, a body of more than 32 MiB with 413, a session that another agent or
- * release began with 409, and more than `maxSessions` or a journal that is away with 503. Throws `invalid_options` and `invalid_budget`.
+ * sentence, any other path with 404, a body of more than 32 MiB with 413, and more than `maxSessions` or a journal that is away with 503. Throws `invalid_options` and `invalid_budget`.
  */
 export function chatHandler<Report, Context>(
   agent: Agent<Report, Context>,
@@ -39,6 +44,10 @@ export function handlerOf(
 ): (request: Request) => Promise<Response> {
   requireAgent(agent);
   check(chatOptionsSchema, options, 'options', 'invalid_options');
+  if (options.history === 'journal' && (asks || options.journal === undefined)) {
+    const what = asks ? '`page`, since clients of AG-UI send the conversation' : '`page` without a `journal`';
+    throw new PawlError('invalid_options', `\`options.history\` must be ${what}; got "journal".`);
+  }
   sessionInput(agent, options.budget ?? {}, 0);
   if (options.context === undefined) checkContext(agent, undefined);
   const chats = new Chats(agent, options, asks);
@@ -69,10 +78,12 @@ async function answer(chats: Chats, request: Request): Promise<Response> {
       return chats.post(asked, given);
     }
     case 'GET': {
-      if (path?.length !== 2 || path[1] !== 'stream') return new Response(null, { status: 404 });
-      const chatId = chatIdOf(path[0]);
-      await chats.authorize({ request, chatId, sessionId: null, action: 'join' });
-      return chats.join(chatId, await chats.given(request));
+      const isRead = path?.length === 1 && path[0] !== '';
+      if (!isRead && (path?.length !== 2 || path[1] !== 'stream')) return new Response(null, { status: 404 });
+      const chatId = chatIdOf(path?.[0]);
+      await chats.authorize({ request, chatId, sessionId: null, action: isRead ? 'read' : 'join' });
+      const given = await chats.given(request);
+      return isRead ? Response.json(await chats.read(chatId)) : chats.join(chatId, given);
     }
     case 'DELETE': {
       if (path?.length !== 1) return new Response(null, { status: 404 });

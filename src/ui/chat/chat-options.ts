@@ -19,6 +19,12 @@ export type ChatOptions<Context = unknown> = Pick<
    * the body of a request; so may `context` and `metadata`, if each reads a `request.clone()`.
    */
   authorize?: (asked: ChatAction) => boolean | Promise<boolean>;
+  /**
+   * Whose word counts for what was said before. `journal`: the sessions of the chat hold it, and of what a page sends only the
+   * last message of the user, decisions and client-side answers are taken. `page`: what the page sends. Default: `journal` if
+   * there is one.
+   */
+  history?: 'journal' | 'page';
   /** What a page shows of an error of a provider or a tool (see `UIStreamOptions`). */
   onError?: OnError;
   /** Sessions at once, for all chats together; a request beyond them is answered with 503. Default: 16. */
@@ -30,7 +36,7 @@ export type ChatAction = {
   request: Request;
   chatId: string;
   sessionId: string | null;
-  action: 'send' | 'decide' | 'join' | 'abort';
+  action: 'send' | 'decide' | 'join' | 'abort' | 'read';
 };
 
 /** Returns the `metadata` of a session from the request that starts it; it may read the request's body, which `request.clone()` lets it do twice. */
@@ -52,5 +58,6 @@ export const chatOptionsSchema = z.strictObject({
     .regex(/^\/[^?#]*$/, { error: aPath })
     .optional(),
   authorize: aFunction.optional(),
+  history: z.enum(['journal', 'page'], { error: 'journal or page' }).optional(),
   onError: aFunction.optional(),
 } satisfies Record<keyof ChatOptions, z.ZodType>);

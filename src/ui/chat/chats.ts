@@ -6,9 +6,10 @@ import { PawlError } from '../../input/errors.ts';
 import type { JournaledSession } from '../../journal/journal.ts';
 import { oneAtATimePerKey } from '../../platform/promises.ts';
 import { randomId } from '../../platform/random-id.ts';
-import { type Given, givenBy, guarded } from '../../serve/given.ts';
+import { answerFor, type Given, givenBy, guarded } from '../../serve/given.ts';
 import { defaultMaxSessions, TooManySessions } from '../../serve/sessions.ts';
 import type { SessionOptions } from '../../session/options.ts';
+import { endForGood } from '../../session/recovery/end-for-good.ts';
 import { abortSession, answerSession, approveSession } from '../../session/recovery/messages.ts';
 import { resumeSession } from '../../session/recovery/resume-session.ts';
 import type { Session } from '../../session/session.ts';
@@ -18,6 +19,8 @@ import type { CallReference } from '../call-reference.ts';
 import { followSession } from '../follow-session.ts';
 import { type Followed, toUIMessageStreamResponse, type UIStreamOptions } from '../ui-message-stream.ts';
 import type { ChatAction, ChatOptions } from './chat-options.ts';
+import { chatNumber, continuedBy, isBegun, isOpenSession } from './history.ts';
+import { toUIMessages } from './ui-history.ts';
 import type { UIRequest } from './ui-request.ts';
 
 const chatIdSchema = z.string().regex(/^[\w-]{1,128}$/, { error: '1 to 128 letters, digits, _ or -' });
@@ -87,8 +90,21 @@ export class Chats {
       if (known !== undefined && !this.ended.has(known)) return this.streamed(known);
       // Another process may run a later session.
       const [newest] = await this.recorded(chatId);
-      if (newest === undefined || !isUnended(newest)) return new Response(null, { status: 204 });
+      if (newest === undefined || !isOpenSession(newest)) return new Response(null, { status: 204 });
       return this.streamed(await this.session(chatId, newest.sessionId, given));
+    });
+  }
+
+  /** The messages of a chat, as its journal holds them; empty without one. */
+  async read(chatId: string): Promise<object[]> {
+    const { journal, onError } = this.options;
+    if (journal === undefined) return [];
+    const secrets = secretsOf(this.agent.definition);
+    return toUIMessages(journal, {
+      chatId,
+      agent: this.agent.name,
+      secrets,
+      ...(onError !== undefined && { onError }),
     });
   }
 
@@ -100,12 +116,14 @@ export class Chats {
     if (this.sessions.get(chatId) === known) this.sessions.delete(chatId);
   }
 
-  private async begin({ chatId, messages }: UIRequest, { context, metadata }: Given): Promise<Session> {
+  private async begin(asked: UIRequest, { context, metadata }: Given): Promise<Session> {
+    const { chatId } = asked;
     const { maxSessions = defaultMaxSessions } = this.options;
     const known = this.sessions.get(chatId);
     // The session that this one takes the place of is no other.
     const isReplaced = known !== undefined && this.running.has(known);
     if (this.running.size - (isReplaced ? 1 : 0) >= maxSessions) throw new TooManySessions(maxSessions);
+    const messages = await this.messagesOf(asked);
     const { session, earlier } = await this.started(chatId, {
       ...{ context, messages },
       ...(metadata !== undefined && { metadata }),
@@ -122,6 +140,17 @@ export class Chats {
     return session;
   }
 
+  /** What a new session begins with: what the page says, or what the journal holds with the user's last message. */
+  private async messagesOf({ chatId, messages, added }: UIRequest): Promise<SessionOptions['messages'] & object> {
+    const { journal, history = 'journal' } = this.options;
+    if (journal === undefined || history === 'page' || added === null) return messages;
+    // What is said until its end is part of the conversation.
+    const known = this.sessions.get(chatId);
+    known?.abort();
+    await known?.result;
+    return continuedBy(added, journal, await this.recorded(chatId));
+  }
+
   /**
    * Starts a session under the next number of its chat. The id is unique in the journal, so that of two processes one
    * begins it; the other takes the number after, and ends the first.
@@ -134,12 +163,13 @@ export class Chats {
       authorize: ____,
       maxSessions: _____,
       onError: ______,
+      history: _______,
       ...options
     } = this.options;
     const { journal } = options;
     for (let tries = 1; ; tries += 1) {
       const recorded = await this.recorded(chatId);
-      const earlier = recorded.filter(isUnended).map(({ sessionId }) => sessionId);
+      const earlier = recorded.filter(isOpenSession).map(({ sessionId }) => sessionId);
       const last = Math.max(0, ...recorded.map(({ sessionId }) => chatNumber(sessionId)));
       const sessionId = `${chatId}:${journal === undefined ? randomId() : last + 1}`;
       const session = startSession(this.agent, { ...options, ...own, sessionId });
@@ -208,7 +238,13 @@ export class Chats {
       this.keep(chatId, session);
       return session;
     } catch (error) {
-      if (!(error instanceof PawlError) || error.code !== 'session_taken') throw error;
+      if (!(error instanceof PawlError)) throw error;
+      const isOther = error.code === 'agent_changed' || error.code === 'machines_changed';
+      if (isOther) {
+        // Nobody can continue it, so it ends, and its chat continues. The log has the differences.
+        answerFor(error, logger, [this.agent]);
+        await endForGood(journal, sessionId, unlikeText);
+      } else if (error.code !== 'session_taken') throw error;
       return followSession(journal, sessionId, {
         secrets: secretsOf(this.agent.definition),
         // Resumes the session here, so that the user need not reload the page.
@@ -243,7 +279,7 @@ export class Chats {
   }
 
   private async unended(chatId: string): Promise<string[]> {
-    return (await this.recorded(chatId)).filter(isUnended).map(({ sessionId }) => sessionId);
+    return (await this.recorded(chatId)).filter(isOpenSession).map(({ sessionId }) => sessionId);
   }
 
   /** Returns the sessions of a chat in the journal, the newest first. */
@@ -257,20 +293,8 @@ async function declineAll(session: Session): Promise<void> {
   for await (const event of session.events) declineQuestion(event, session);
 }
 
+/** What the page of a chat is told of a session that its server can no longer continue. */
+const unlikeText = 'The agent has changed since this began, so it cannot continue. Ask again.';
+
 /** How many numbers a session of a chat is begun under before its failure is its answer. */
 const mostTries = 5;
-
-function chatNumber(sessionId: string): number {
-  const number = Number(sessionId.slice(sessionId.lastIndexOf(':') + 1));
-  return Number.isSafeInteger(number) ? number : 0;
-}
-
-/** Whether a session has begun in its journal: its first event is told then, and any other says why it has not. */
-async function isBegun(session: Session): Promise<boolean> {
-  for await (const event of session.events) return event.type === 'session.started';
-  return false;
-}
-
-function isUnended({ status }: JournaledSession): boolean {
-  return status === 'running' || status === 'suspended';
-}

@@ -14,11 +14,19 @@ export type UIDecision = CallReference & { approved: boolean; reason?: string };
 /** What a page answered for a client-side tool. */
 export type UIAnswer = CallReference & { output: unknown; isError: boolean };
 
+/**
+ * The last message of the user. `after` is where it comes in the conversation: after the reply of the latest of these
+ * sessions that the chat has, at its beginning, or at its end (`newest`).
+ */
+export type AddedMessages = { messages: InputMessage[]; after: readonly string[] | 'newest' };
+
 /** What `useChat` sent. */
 export type UIRequest = {
   chatId: string;
-  /** The conversation, for `startSession`. */
+  /** The conversation as the page has it, for `startSession`. */
   messages: InputMessage[];
+  /** What the page adds to the conversation, for a server that keeps the rest (`history: 'journal'`); null if it has all. */
+  added: AddedMessages | null;
   /**
    * The session whose message comes last, with what a person decided there, and the outputs of its calls: those of
    * client-side tools among them are answers. Null if a new message comes last.
@@ -47,6 +55,8 @@ const messagesSchema = z.object({
 });
 const bodySchema = z.looseObject({
   id: nonBlank,
+  trigger: z.unknown().optional(),
+  messageId: z.unknown().optional(),
   messages: z
     .array(z.looseObject({ id: text, ...messageShape }))
     .min(1, { error: 'an array with at least one message' }),
@@ -60,7 +70,9 @@ const approvalSchema = z.looseObject({ id: text, approved: flag, reason: text.op
  * `invalid_messages`, naming the field, and with `session_unknown` for an approval id that no session gave.
  */
 export async function readUIRequest(body: unknown): Promise<UIRequest> {
-  const { id, messages } = check(bodySchema, body, 'body', 'invalid_messages');
+  const { id, messages, trigger, messageId } = check(bodySchema, body, 'body', 'invalid_messages');
+  // A reply that is made anew, or a message that was edited, takes the place of what came after it.
+  const isAnew = trigger === 'regenerate-message' || typeof messageId === 'string';
   const conversation = messages as unknown as UIMessage[];
   const last = conversation.at(-1);
   const given = last?.role === 'assistant' ? { decisions: decisionsIn(last), answers: answersIn(last) } : null;
@@ -70,6 +82,7 @@ export async function readUIRequest(body: unknown): Promise<UIRequest> {
   return {
     chatId: id,
     messages: read,
+    added: await addedBy(conversation, isAnew),
     decided:
       last === undefined || given === null || given.decisions.length + given.answers.length === 0
         ? null
@@ -78,6 +91,15 @@ export async function readUIRequest(body: unknown): Promise<UIRequest> {
             from: check(positionSchema, last.metadata, 'metadata', 'invalid_messages').seq,
             ...given,
           },
+  };
+}
+
+async function addedBy(messages: readonly UIMessage[], isAnew: boolean): Promise<AddedMessages> {
+  const last = messages.at(-1);
+  const replies = messages.filter(({ role }) => role === 'assistant').map(({ id }) => id);
+  return {
+    messages: last?.role === 'user' ? await fromUIMessages([last]) : [],
+    after: replies.length === 0 && !isAnew ? 'newest' : replies,
   };
 }
 

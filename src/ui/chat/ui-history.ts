@@ -1,0 +1,128 @@
+import { readUIMessageStream, type UIMessage } from 'ai';
+import { z } from 'zod';
+import type { Message } from '../../../machines/index.ts';
+import { isSameJson } from '../../../machines/index.ts';
+import { check } from '../../input/check.ts';
+import { aFunction, nonBlank, texts } from '../../input/shapes.ts';
+import { checkJournal } from '../../journal/given.ts';
+import type { Journal, JournaledSession } from '../../journal/journal.ts';
+import { billOf } from '../../journal/replay/bill.ts';
+import { lazily } from '../../platform/lazily.ts';
+import { readSession } from '../../session/replay/replay-session.ts';
+import { type Metadata, metadataShape } from '../../vocabulary/metadata.ts';
+import type { OnError } from '../masked-errors.ts';
+import type { PawlUIMessage } from '../ui-message.ts';
+import { toUIMessageStream } from '../ui-message-stream.ts';
+
+export type UIHistoryOptions = {
+  chatId: string;
+  /** Only of sessions of this agent. Default: of all. */
+  agent?: string;
+  /** Texts that no message may show, such as the agent's secrets (S-5). */
+  secrets?: readonly string[];
+  /** What is shown of an error of a provider or a tool (see `UIStreamOptions`). */
+  onError?: OnError;
+};
+
+const historySchema = lazily(() =>
+  z.strictObject({
+    chatId: nonBlank,
+    agent: nonBlank.optional(),
+    secrets: texts.optional(),
+    onError: aFunction.optional(),
+  } satisfies Record<keyof UIHistoryOptions, z.ZodType>),
+);
+
+/**
+ * Returns the messages of a chat as a page had them: what the user wrote, and each reply with its tool calls, approvals,
+ * files and data. Where a message was edited or a reply made anew, the later one counts. The id of a reply is that of its
+ * session. Throws `invalid_options`.
+ */
+export async function toUIMessages(journal: Journal, options: UIHistoryOptions): Promise<UIMessage[]> {
+  checkJournal(journal);
+  const { chatId, agent, secrets = [], onError } = check(historySchema(), options, 'options', 'invalid_options');
+  const rows = await journal.list({ idPrefix: `${chatId}:`, ...(agent !== undefined && { agent }) });
+  const messages: UIMessage[][] = [];
+  let begins: readonly Message[] | null = null;
+  for (const { sessionId } of rows.toSorted((one, other) => other.createdAt - one.createdAt)) {
+    const entries = await journal.read(sessionId);
+    const { head } = billOf(entries);
+    if (head === null) continue;
+    const { events, conversation } = await readSession(journal, sessionId, { secrets });
+    // The sessions of a chat continue one another; one that nothing continues was edited away.
+    if (begins !== null && !isSameJson(conversation, begins)) continue;
+    const shown = toUIMessageStream(
+      { sessionId, eventsFrom: () => listOf(events) },
+      { ...(onError !== undefined && { onError: onError as OnError }) },
+    );
+    let reply: UIMessage | null = null;
+    for await (const message of readUIMessageStream<PawlUIMessage>({ stream: shown as never })) reply = message;
+    const asked = head.messages.at(-1);
+    const own = asked?.role === 'user' ? [userMessageOf(`${sessionId}:user`, asked)] : [];
+    messages.unshift([...own, ...(reply === null ? [] : [reply as UIMessage])]);
+    begins = asked?.role === 'user' ? head.messages.slice(0, -1) : head.messages;
+    if (begins.length === 0) break;
+  }
+  return messages.flat();
+}
+
+async function* listOf<Item>(items: readonly Item[]): AsyncGenerator<Item, void> {
+  yield* items;
+}
+
+function userMessageOf(id: string, { content }: Extract<Message, { role: 'user' }>): UIMessage {
+  const parts = content.flatMap((part): UIMessage['parts'] => {
+    if (part.type === 'text') return [{ type: 'text', text: part.text }];
+    const { data, mediaType, filename } = part;
+    const url = data.type === 'url' ? data.url : data.type === 'data' ? `data:${mediaType};base64,${data.data}` : '';
+    return url === '' ? [] : [{ type: 'file', mediaType, url, ...(filename !== undefined && { filename }) }];
+  });
+  return { id, role: 'user', parts };
+}
+
+export type ListChatsOptions = { agent?: string; metadata?: Metadata };
+
+/** A chat of a journal, for a list of them. Times are epoch ms. */
+export type ListedChat = {
+  chatId: string;
+  /** What the user wrote first. */
+  title: string;
+  status: JournaledSession['status'];
+  createdAt: number;
+  updatedAt: number;
+};
+
+const listSchema = lazily(() =>
+  z.strictObject({
+    agent: nonBlank.optional(),
+    metadata: metadataShape.optional(),
+  } satisfies Record<keyof ListChatsOptions, z.ZodType>),
+);
+
+/** Returns the chats of a journal whose last session matches, the latest updated first. Throws `invalid_options`. */
+export async function listChats(journal: Journal, options: ListChatsOptions = {}): Promise<ListedChat[]> {
+  checkJournal(journal);
+  const { agent, metadata } = check(listSchema(), options, 'options', 'invalid_options');
+  const rows = await journal.list({
+    ...(agent !== undefined && { agent }),
+    ...(metadata !== undefined && { metadata }),
+  });
+  const chats = new Map<string, JournaledSession[]>();
+  for (const row of rows) {
+    const [, chatId] = /^([\w-]{1,128}):\d+$/.exec(row.sessionId) ?? [];
+    if (chatId !== undefined) chats.set(chatId, [...(chats.get(chatId) ?? []), row]);
+  }
+  const listed: ListedChat[] = [];
+  for (const [chatId, sessions] of chats) {
+    const [first] = sessions.toSorted((one, other) => one.createdAt - other.createdAt);
+    const [last] = sessions.toSorted((one, other) => other.createdAt - one.createdAt);
+    if (first === undefined || last === undefined) continue;
+    const { head } = billOf(await journal.read(first.sessionId));
+    const text = head?.messages
+      .flatMap((one) => (one.role === 'user' ? one.content : []))
+      .find(({ type }) => type === 'text');
+    const title = text?.type === 'text' ? text.text : '';
+    listed.push({ chatId, title, status: last.status, createdAt: first.createdAt, updatedAt: last.updatedAt });
+  }
+  return listed.toSorted((one, other) => other.updatedAt - one.updatedAt);
+}
