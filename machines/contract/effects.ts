@@ -78,8 +78,10 @@ export type TurnPlan = {
   own: string | null;
   /** Instructions for this turn in place of the agent's. */
   instructions: string | null;
-  /** The names of the tools that exist for the turn, next to the built-in ones. */
+  /** The names of the tools that the turn may call, the built-in ones among them. */
   tools: string[] | null;
+  /** The names of the tools that its requests offer: at least those (B-5). */
+  offered: string[] | null;
   /** Settings of its requests, in addition to the agent's. */
   settings: JsonObject | null;
 };

@@ -9,6 +9,8 @@ export type NoticeOccasion = {
   denial: string | null;
   /** Only the report is permitted. `lastTurnSlugs` holds the causes other than the number of turns. */
   reportOnly: boolean;
+  /** The names of the tools that the turn may call, if its requests offer more; else null. */
+  permits: readonly string[] | null;
   lastTurnSlugs: readonly Slug[];
   finish: 'report' | 'text';
   turn: number;
@@ -18,7 +20,7 @@ export type NoticeOccasion = {
 
 /** Composes a request's notice, or null (N-1, N-2): what went wrong, why the turn made no progress, what to do now. */
 export function composeNotice(occasion: NoticeOccasion): string | null {
-  if (occasion.failed.length === 0 && !occasion.reportOnly) return null;
+  if (occasion.failed.length === 0 && !occasion.reportOnly && occasion.permits === null) return null;
   const sentences: string[] = [];
   if (occasion.failed.length > 0) {
     const rows = occasion.failed.map((slug) => slugTable[slug]);
@@ -32,6 +34,7 @@ export function composeNotice(occasion: NoticeOccasion): string | null {
     }
   }
   if (occasion.reportOnly) sentences.push(...lastTurnAdvice(occasion));
+  else if (occasion.permits !== null) sentences.push(permitted(occasion.permits));
   if (occasion.attempt > 1) sentences.push(`This is attempt ${occasion.attempt} of ${occasion.maxAttempts}.`);
   return `${noticePrefix}${sentences.join(' ')}`;
 }
@@ -39,6 +42,12 @@ export function composeNotice(occasion: NoticeOccasion): string | null {
 function todoOf(slug: Slug, finish: NoticeOccasion['finish']): string {
   const { todo, todoByText = todo } = slugTable[slug];
   return finish === 'text' ? todoByText : todo;
+}
+
+function permitted(names: readonly string[]): string {
+  return names.length === 0
+    ? 'In this turn, do not call a tool.'
+    : `In this turn, only these tools may be called: ${names.join(', ')}.`;
 }
 
 function lastTurnAdvice({ failed, lastTurnSlugs, finish }: NoticeOccasion): string[] {

@@ -23,6 +23,7 @@ export function freshSession(input: SessionInput): SessionContext {
     current: 0,
     home: null,
     planned: null,
+    permits: null,
     spent: nothingSpent,
     size: emptySize,
     lastTurnSlugs: [],
@@ -56,7 +57,7 @@ export function collapse(context: SessionContext, { reason, slugs }: CollapseCau
 
 /** Builds the current turn's input. If the budget is all but spent, it allows one attempt. */
 export function turnInput(context: SessionContext): TurnInput {
-  const { turn, lastTurnSlugs, maxToolCalls, finish, targets, current, planned, budget, spent, at } = context;
+  const { turn, lastTurnSlugs, maxToolCalls, finish, targets, current, planned, permits, budget, spent, at } = context;
   return {
     turn,
     isLastTurn: isLastTurn(context),
@@ -66,6 +67,7 @@ export function turnInput(context: SessionContext): TurnInput {
     finish,
     targets,
     order: planned ?? orderFrom(targets, current),
+    permits,
     current,
     budget,
     spent,
@@ -168,6 +170,8 @@ export function afterPlanning(
   const change = {
     at,
     planned: plan.targets,
+    permits:
+      plan.tools !== null && (plan.offered?.length ?? Number.POSITIVE_INFINITY) > plan.tools.length ? plan.tools : null,
     current: plan.once ? current : kept,
     home: plan.once ? kept : null,
     size: { ...size, estimated: Math.max(0, estimated) },

@@ -37,6 +37,8 @@ export type SessionContext = Pick<
   home: number | null;
   /** The targets of the next turn as it is planned, by index; null for all, from the current one on. */
   planned: number[] | null;
+  /** The names of the tools that the next turn may call, if its requests offer more; else null (B-5). */
+  permits: string[] | null;
   spent: Spent;
   /** The size of the next request (T-6). */
   size: RequestSize;

@@ -80,12 +80,13 @@ export function attemptInput(context: TurnContext): AttemptInput {
 }
 
 function noticeOf(context: TurnContext, attempt: number): string | null {
-  const { turn, reportOnly, last, finish, lastTurnSlugs, maxAttempts } = context;
+  const { turn, reportOnly, permits, last, finish, lastTurnSlugs, maxAttempts } = context;
   const denial = last?.fault?.kind === 'denied' ? last.fault.message : null;
   return composeNotice({
     failed: last?.slugs ?? [],
     denial,
     reportOnly,
+    permits,
     lastTurnSlugs,
     finish,
     turn,

@@ -17,6 +17,8 @@ export type TurnInput = {
   targets: TargetState[];
   /** The targets that the turn may try, by index; it starts with the first. */
   order: number[];
+  /** The names of the tools that the turn may call, if its requests offer more; else null (B-5). */
+  permits: string[] | null;
   /** The target of the last attempt, in this turn or before it. */
   current: number;
   budget: Budget;

@@ -24,8 +24,14 @@ export type TurnPreparation<Context = unknown> = {
 
 /** What one turn does differently (T-7). Whatever is left out stays as the session has it. */
 export type TurnChanges = {
-  /** The tools that exist for the turn, by name, of those that the session has; built-in tools stay. */
+  /**
+   * The tools that the turn may call, by name, of those that the session has; built-in tools stay. Its requests offer the
+   * others all the same, since the list of tools leads the prefix that providers cache: a notice names the permitted ones, and
+   * a call to another is answered `tool_not_permitted` (B-5).
+   */
   activeTools?: readonly string[];
+  /** `planned`: the requests of the turn offer `activeTools` alone, at the cost of the cached prefix. Default: all tools. */
+  offer?: 'planned';
   /** Instructions in place of the agent's. */
   instructions?: string;
   /** The models that may be tried, by target name (`provider:model`), in the order to try them. */
@@ -45,6 +51,7 @@ export type PrepareTurn<Context = unknown> = {
 const changesSchema = lazily(() =>
   z.strictObject({
     activeTools: z.array(nonBlank, { error: 'an array of tool names' }).optional(),
+    offer: z.literal('planned', { error: 'planned' }).optional(),
     instructions: text.optional(),
     models: z
       .array(nonBlank, { error: 'an array of target names' })
@@ -64,6 +71,8 @@ export type Choice = {
 
 export type CheckedChanges = {
   tools: string[] | null;
+  /** Whether the requests offer these tools alone. */
+  offersThese: boolean;
   targets: number[] | null;
   instructions: string | null;
   settings: JsonObject | null;
@@ -71,7 +80,12 @@ export type CheckedChanges = {
 
 /** Checks what `prepareTurn` returned. Throws `invalid_options` for anything that the session does not have. */
 export function checkedChanges(returned: unknown, { tools, targets, window }: Choice): CheckedChanges {
-  const { activeTools, instructions, models, settings } = check(changesSchema(), returned ?? {}, '', 'invalid_options');
+  const { activeTools, offer, instructions, models, settings } = check(
+    changesSchema(),
+    returned ?? {},
+    '',
+    'invalid_options',
+  );
   for (const [index, name] of (activeTools ?? []).entries())
     if (!tools.has(name)) throw notAmong(`activeTools[${index}]`, name, 'the tools of this turn', tools);
   const indices = models?.map((name, index) => {
@@ -86,6 +100,7 @@ export function checkedChanges(returned: unknown, { tools, targets, window }: Ch
   }
   return {
     tools: activeTools ?? null,
+    offersThese: offer === 'planned',
     targets: indices ?? null,
     instructions: instructions ?? null,
     settings: settings === undefined ? null : (JSON.parse(JSON.stringify(settings)) as JsonObject),

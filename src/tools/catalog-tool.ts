@@ -62,6 +62,8 @@ export type CatalogTool = {
   checkContext?: CheckAtOnce;
   /** The call is handed out, and answered from outside (`Session.answer`). */
   isClientSide?: true;
+  /** Its provider runs it, and nothing here can refuse its calls. */
+  isRemote?: true;
   /** The MCP server that it comes from. */
   server?: string;
   /** A call hands the conversation to the agent of this name (T-8). */

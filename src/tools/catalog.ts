@@ -86,8 +86,7 @@ export class Catalog extends ShownTools {
    */
   async inspect(call: ReplyCall, within: number | null, signal: AbortSignal): Promise<CallFacts> {
     const { callId, name } = call;
-    const { tools } = this.present();
-    const tool = tools.get(name);
+    const tool = this.shownTool(name);
     const parsed = tool?.takesText === true ? parseTextInput(call.input) : parseToolInput(call.input);
     const facts = {
       ...callFacts(callId, name, tool?.kind ?? 'unknown'),
@@ -95,7 +94,8 @@ export class Catalog extends ShownTools {
       wholeInput: parsed.state === 'object',
       isClientSide: tool?.isClientSide === true,
     };
-    if (tool === undefined) return { ...facts, detail: `The tools are: ${[...tools.keys()].join(', ') || 'none'}.` };
+    if (tool === undefined) return { ...facts, detail: `The tools are: ${this.permitted.join(', ') || 'none'}.` };
+    if (!this.permitted.includes(name)) return { ...facts, tool: 'real', refusal: notNow(name, this.permitted) };
     if (within !== null && tool.kind !== 'real') return { ...facts, tool: 'real', refusal: notInside(name) };
     if (parsed.state === 'malformed') {
       const report = invalidFormat(`the input is not a JSON object: ${parsed.reason}`);
@@ -141,6 +141,11 @@ const handedOver: NonNullable<CallFacts['refusal']> = {
   slug: 'tool_not_permitted',
   reason: 'Another call in this reply already hands the conversation over.',
 };
+
+function notNow(name: string, permitted: readonly string[]): NonNullable<CallFacts['refusal']> {
+  const reason = `${name} is not permitted in this turn, only ${permitted.join(', ') || 'a reply without a call'}.`;
+  return { slug: 'tool_not_permitted', reason };
+}
 
 function notInside(name: string): NonNullable<CallFacts['refusal']> {
   return { slug: 'tool_not_permitted', reason: `${name} is not permitted inside a batch: call it by itself.` };

@@ -120,6 +120,7 @@ export function localTool(name: string, given: LocalTool): CatalogTool {
     ...(resultItem !== undefined && { resultItem }),
     ...ownTimeout(name, definition),
     ...(isIdempotent === true && { afterCrash: 'repeat' }),
+    ...(isRemote && { isRemote }),
     ...reconciling(definition, (context) => contextFor(context, checkContext)),
     // Only the waiting begins again.
     ...(isClientSide && { isClientSide, afterCrash: 'repeat' }),

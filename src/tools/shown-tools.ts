@@ -10,12 +10,14 @@ export type ShownToolsOptions = {
   clock: Clock;
   /** How long the schema of a tool may take to be made. */
   checkTimeoutMs: number;
-  /** The plan of the turn names the tools that exist in it (T-7); null for all. */
-  conversation: { readonly messages: readonly Message[]; readonly plan: { tools: readonly string[] | null } | null } & {
+  /** The plan of the turn names the tools that it may call, and those that it offers (T-7); null for all. */
+  conversation: { readonly messages: readonly Message[]; readonly plan: PlannedTools | null } & {
     /** The tools whose schema a provider refused (P-2). */
     readonly refusedSchemas?: ReadonlySet<string>;
   };
 };
+
+type PlannedTools = { tools: readonly string[] | null; offered: readonly string[] | null };
 
 export type Tools = ReadonlyMap<string, CatalogTool>;
 type Offers = { all: readonly OfferedTool[]; report: readonly OfferedTool[] };
@@ -33,7 +35,7 @@ export class ShownTools {
   private readonly limits: ShownToolsOptions;
   private whole = nothing;
   /** The tools of a turn that lacks some, made once for each list, since the list is part of the cached prefix. */
-  private turn: { names: readonly string[]; tools: Tools; offers: Offers } | null = null;
+  private turn: { names: readonly string[]; offers: Offers } | null = null;
   /** The last list with stubs of schemas, made once, since the list is part of the cached prefix. */
   private stubbed: { of: readonly OfferedTool[]; refused: number; list: readonly OfferedTool[] } | null = null;
   private shown = 0;
@@ -85,7 +87,7 @@ export class ShownTools {
    * the SDK would leave out what the provider found.
    */
   offered(offer: Permission): readonly OfferedTool[] {
-    const { all, report } = this.present().offers;
+    const { all, report } = this.offersOf(this.limits.conversation.plan?.offered ?? null);
     if (offer !== 'report' || report.length === 0) return this.accepted(all);
     const kept = all.filter(
       ({ type, name }) => type === 'provider' && hasCalls(this.limits.conversation.messages, name),
@@ -106,21 +108,34 @@ export class ShownTools {
     return this.stubbed.list;
   }
 
-  /** Returns the tools to offer in a turn that has those of these names; null for all. */
+  /** Returns the tools to offer in a turn that offers those of these names; null for all. */
   offeredOf(names: readonly string[] | null): readonly OfferedTool[] {
-    return this.present(names).offers.all;
+    return this.offersOf(names).all;
   }
 
-  /** The tools of a turn that has those of these names; null for all. Default: the turn that is planned. */
-  protected present(names = this.limits.conversation.plan?.tools ?? null): { tools: Tools; offers: Offers } {
-    if (names === null) return this.whole;
-    if (this.turn !== null && isSameList(this.turn.names, names)) return this.turn;
+  /** The names of the tools that the turn may call. */
+  protected get permitted(): readonly string[] {
+    const names = [...this.tools.keys()];
+    const { tools = null } = this.limits.conversation.plan ?? {};
+    return tools === null ? names : names.filter((name) => tools.includes(name));
+  }
+
+  /** Returns a tool that the turn may call, or that its requests offer. */
+  protected shownTool(name: string): CatalogTool | undefined {
+    const { tools = null, offered = null } = this.limits.conversation.plan ?? {};
+    const isShown = tools === null || tools.includes(name) || offered === null || offered.includes(name);
+    return isShown ? this.tools.get(name) : undefined;
+  }
+
+  private offersOf(names: readonly string[] | null): Offers {
+    if (names === null) return this.whole.offers;
+    if (this.turn !== null && isSameList(this.turn.names, names)) return this.turn.offers;
     const tools = new Map([...this.tools].filter(([name]) => names.includes(name)));
     // Without any tool, a conversation that has calls would be refused by its provider.
     const offered = tools.size === 0 && hasCalls(this.limits.conversation.messages) ? this.tools : tools;
-    const turn = { names, tools, offers: offersOf(offered, this.whole.forms) };
+    const turn = { names, offers: offersOf(offered, this.whole.forms) };
     if (tools.size > 0) this.turn = turn;
-    return turn;
+    return turn.offers;
   }
 
   takesText(name: string): boolean {

@@ -10,7 +10,7 @@ const choice: Choice = {
   ]),
   window: { windowTokens: 1_000, reserveTokens: 250 },
 };
-const nothing = { tools: null, targets: null, instructions: null, settings: null };
+const nothing = { tools: null, offersThese: false, targets: null, instructions: null, settings: null };
 
 /** Returns the message of the error for what `prepareTurn` returned. */
 function problemOf(returned: unknown, among: Choice = choice): string {
@@ -38,6 +38,7 @@ describe('T-7: what a turn may do differently', () => {
       ),
     ).toEqual({
       tools: ['search'],
+      offersThese: false,
       targets: [1, 0],
       instructions: 'Look.',
       settings: { temperature: 0, maxOutputTokens: 250 },

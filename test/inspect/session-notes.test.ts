@@ -14,6 +14,7 @@ const noPlan = {
   own: null,
   instructions: null,
   tools: null,
+  offered: null,
   settings: null,
 };
 const failure = { slugs: ['aborted' as const], retryAt: null, detail: 'by a person' };

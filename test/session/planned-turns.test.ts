@@ -23,7 +23,7 @@ function planning(agent: ReturnType<typeof agentOf>, more: Partial<PlanParts> = 
     contextFor: (speaker) => ({ of: speaker }),
     conversation,
     observer: { counters: emptyCounters() },
-    catalog: { all: () => [...agent.tools.values()], offeredOf: () => [] } as never,
+    catalog: { all: () => [...agent.tools.values()], get: () => undefined, offeredOf: () => [] } as never,
     window: { windowTokens: null, reserveTokens: 0 },
     meter: { growth: () => 0 } as never,
     clock: systemClock,
@@ -44,6 +44,7 @@ describe('T-7: the plan of a turn', () => {
       own: null,
       instructions: null,
       tools: null,
+      offered: null,
       settings: null,
     };
     expect(await plan()).toEqual({ ok: true, plan: own, growth: 0 });
@@ -64,14 +65,14 @@ describe('T-7: the plan of a turn', () => {
     const growth = (instructions: string | null, tools: readonly object[]) =>
       (instructions?.length ?? 0) + tools.length;
     const offeredOf = (tools: readonly string[] | null) => tools ?? [];
-    const catalog = { all: () => [...agent.tools.values()], offeredOf } as never;
+    const catalog = { all: () => [...agent.tools.values()], get: () => undefined, offeredOf } as never;
     const { conversation, plan } = planning(agent, { meter: { growth } as never, catalog });
     expect(await plan(3)).toEqual({
       ok: true,
-      growth: 10,
+      growth: 9,
       plan: {
         ...{ speaker: null, targets: [2, 1], once: true, own: null },
-        ...{ instructions: 'Be brief.', tools: ['final_report'], settings: { seed: 1 } },
+        ...{ instructions: 'Be brief.', tools: ['final_report'], offered: null, settings: { seed: 1 } },
       },
     });
     expect(told).toMatchObject({ turn: 3, isLastTurn: false, context: { of: null }, counters: emptyCounters() });

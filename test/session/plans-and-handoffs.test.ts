@@ -116,7 +116,7 @@ describe('T-8: what belongs to whom', () => {
       models: [model],
       tools: { look },
       finish: 'text',
-      prepareTurn: () => ({ activeTools: [] }),
+      prepareTurn: () => ({ activeTools: [], offer: 'planned' }),
     });
     await runSession(none, { prompt: 'Go.', logger });
     expect(model.requests[0]?.tools).toEqual([]);
@@ -129,7 +129,10 @@ describe('T-6, T-7: what a plan changes', () => {
 
   it.each<[string, object]>([
     ['the tools of agents that do not speak', { handoffs: { wordy: { tools: { wordy } } } }],
-    ['the tools that a turn lacks', { tools: { look, wordy }, prepareTurn: () => ({ activeTools: ['look'] }) }],
+    [
+      'B-5c: the tools that a turn does not offer',
+      { tools: { look, wordy }, prepareTurn: () => ({ activeTools: ['look'], offer: 'planned' }) },
+    ],
   ])('%s take no room', async (_what, over) => {
     const model = named('m', { ...call('look'), usage: { input: 0, output: 0 } }, report());
     const { handoffs, ...own } = over as { handoffs?: Record<string, object> };

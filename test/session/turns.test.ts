@@ -42,26 +42,61 @@ describe('T-7: a turn is prepared', () => {
       options: { context: { user: 'ada' } },
     });
     expect(result.success).toBe(true);
-    expect(result.counters).toEqual(counters({ ...oneCall, notices: 1 }));
+    expect(result.counters).toEqual(counters({ ...oneCall, notices: 2 }));
     expect(told).toEqual([
       { turn: 1, isLastTurn: false, context: { user: 'ada' } },
       { turn: 2, isLastTurn: true, context: { user: 'ada' } },
     ]);
     expect(requests.map(({ body }) => [namesOf(body), body.messages[0]?.content, body.temperature, body.seed])).toEqual(
       [
-        [['search', 'final_report'], 'Search first.', 0, 7],
+        [['search', 'other', 'final_report'], 'Search first.', 0, 7],
         [['search', 'other', 'final_report'], 'Be brief.', 0.5, 7],
       ],
     );
     expect(events.filter(({ type }) => type === 'turn.planned')).toMatchObject([
-      { turn: 1, speaker: null, tools: ['search', 'final_report'], targets: null, settings: { temperature: 0 } },
+      {
+        turn: 1,
+        speaker: null,
+        tools: ['search', 'final_report'],
+        offered: null,
+        targets: null,
+        settings: { temperature: 0 },
+      },
       { turn: 2, speaker: null, tools: null, targets: null, instructions: null, settings: null },
     ]);
   });
 
-  it('a tool that the turn lacks is unknown, and the answer names those that it has', async () => {
+  it('B-5c: a tool that the turn may not call is offered, the notice names the others, and its call is refused', async () => {
     const { result, requests } = await unprepared(() => ({ activeTools: ['other'] }), { limits: { maxRetries: 2 } });
     expect(result.success).toBe(true);
+    expect(result.counters).toEqual(
+      counters({
+        turns: 1,
+        attempts: 2,
+        failedAttempts: 1,
+        notices: 2,
+        toolCalls: { requested: 2, answered: 2, acknowledged: 1, rejected: { tool_not_permitted: 1 } },
+        reports: { attempted: 1 },
+        tokens: tokensOf(2),
+        costUsd: null,
+        slugs: { tool_not_permitted: 1 },
+      }),
+    );
+    expect(JSON.stringify(requests[0]?.body.messages)).toContain(
+      'system notice: In this turn, only these tools may be called: other, final_report.',
+    );
+    expect(JSON.stringify(requests[1]?.body.messages)).toContain(
+      'search is not permitted in this turn, only other, final_report.',
+    );
+    expect(new Set(requests.map(({ body }) => JSON.stringify(namesOf(body))))).toEqual(
+      new Set([JSON.stringify(['search', 'other', 'final_report'])]),
+    );
+  });
+
+  it('B-5c: with `offer: planned`, it is neither offered nor known', async () => {
+    const { result, requests } = await unprepared(() => ({ activeTools: ['other'], offer: 'planned' }), {
+      limits: { maxRetries: 2 },
+    });
     expect(result.counters).toEqual(
       counters({
         turns: 1,
@@ -75,6 +110,7 @@ describe('T-7: a turn is prepared', () => {
         slugs: { unknown_tool: 1 },
       }),
     );
+    expect(namesOf(requests[0]?.body as never)).toEqual(['other', 'final_report']);
     expect(JSON.stringify(requests[1]?.body.messages)).toContain('The tools are: other, final_report.');
   });
 
@@ -88,7 +124,7 @@ describe('T-7: a turn is prepared', () => {
       },
     });
     expect(result.success).toBe(true);
-    expect(result.counters.toolCalls).toMatchObject({ executed: 1, rejected: { unknown_tool: 1 } });
+    expect(result.counters.toolCalls).toMatchObject({ executed: 1, rejected: { tool_not_permitted: 1 } });
     expect(requests.map(({ body }) => namesOf(body))).toEqual([['search'], ['search'], ['search']]);
   });
 

@@ -4,7 +4,10 @@ import { Catalog, type CatalogOptions } from '../../src/tools/catalog.ts';
 import type { CatalogTool } from '../../src/tools/catalog-tool.ts';
 
 /** What a catalog reads of a conversation. */
-export type Told = { messages: Message[]; plan: { tools: readonly string[] | null } | null };
+export type Told = {
+  messages: Message[];
+  plan: { tools: readonly string[] | null; offered: readonly string[] | null } | null;
+};
 
 /** A catalog without tools, policies or checks of reports. */
 export const emptyCatalog = (more: Partial<CatalogOptions> = {}) =>

@@ -20,6 +20,7 @@ export const input: TurnInput = {
   finish: 'report',
   targets: freshTargets(['one', 'two']),
   order: [0, 1],
+  permits: null,
   current: 0,
   budget: noBudget,
   spent: nothingSpent,

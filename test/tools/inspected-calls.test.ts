@@ -78,7 +78,7 @@ describe('C-5: the facts about a call', () => {
       ...unknown,
       detail: 'The tools are: look, sql.',
     });
-    conversation.plan = { tools: [] };
+    conversation.plan = { tools: [], offered: [] };
     expect(await catalog.inspect(callOf('lok'), null, signal)).toEqual({ ...unknown, detail: 'The tools are: none.' });
     expect(catalog.get('look')?.name).toBe('look');
     expect(namesOf(catalog.all())).toEqual(['look', 'sql']);

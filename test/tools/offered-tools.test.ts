@@ -22,6 +22,9 @@ const called: Message = {
   ],
 };
 const said: Message = { role: 'assistant', content: [{ type: 'text', text: 'So.' }] };
+/** A plan that offers what it permits. */
+const planOf = (tools: readonly string[] | null) => ({ tools, offered: tools });
+
 const conversation: Told = { messages: [], plan: null };
 
 beforeEach(() => {
@@ -40,10 +43,10 @@ it('B-5: a request for the report offers only the report tool, or all tools if t
 
 it('T-7: a turn has the tools of its plan, in the order of all, as one list as long as the plan stays', async () => {
   const catalog = await shown(look, walk, report);
-  conversation.plan = { tools: ['final_report', 'look'] };
+  conversation.plan = planOf(['final_report', 'look']);
   const offered = catalog.offered('all');
   expect(namesOf(offered)).toEqual(['look', 'final_report']);
-  conversation.plan = { tools: ['final_report', 'look'] };
+  conversation.plan = planOf(['final_report', 'look']);
   expect(catalog.offered('all')).toBe(offered);
   expect(namesOf(catalog.offered('report'))).toEqual(['final_report']);
   for (const [tools, expected] of [
@@ -61,13 +64,13 @@ it('T-7: a turn has the tools of its plan, in the order of all, as one list as l
       ['look', 'walk', 'final_report'],
     ],
   ] as const) {
-    conversation.plan = { tools };
+    conversation.plan = planOf(tools);
     expect(namesOf(catalog.offered('all'))).toEqual(expected);
   }
   // A changed list takes effect at once.
   await catalog.show(new Map([['look', look]]));
   expect(namesOf(catalog.offered('all'))).toEqual(['look']);
-  conversation.plan = { tools: null };
+  conversation.plan = planOf(null);
   expect(namesOf(catalog.offered('all'))).toEqual(['look']);
 });
 

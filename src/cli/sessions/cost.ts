@@ -1,3 +1,4 @@
+import { turnName } from '../../../machines/index.ts';
 import { defineAgent } from '../../agent/define-agent.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { type BilledRequest, billOf, billTotal } from '../../journal/replay/bill.ts';
@@ -27,7 +28,7 @@ async function ofSession(journal: Journal, id: string, prices: Prices): Promise<
   const { requests } = billOf(await journal.read(sessionId));
   const by = (nameOf: (request: BilledRequest) => string) => rowsOf(requests, nameOf, prices);
   return {
-    turn: by(({ agent, sessionId: of, turn }) => (of === sessionId ? `turn-${turn}` : `${agent} turn-${turn}`)),
+    turn: by(({ agent, sessionId: of, turn }) => [...(of === sessionId ? [] : [agent]), turnName(turn)].join(' ')),
     agent: by(({ agent }) => agent),
     target: by(({ target }) => target),
     all: by(() => sessionId),

@@ -62,6 +62,10 @@ export async function planTurn(
     const isKept = (name: string) => changes.tools?.includes(name) ?? true;
     const tools = available.filter((name) => builtInNames.includes(name) || isKept(name));
     const isNarrow = changes.tools !== null || agent.voices.length > 1;
+    // What a provider runs by itself is permitted by being offered.
+    const isOffered = (name: string) => tools.includes(name) || catalog.get(name)?.isRemote !== true;
+    const offered = changes.offersThese ? tools : available.filter(isOffered);
+    const isWhole = offered.length === catalog.all().length;
     const plan = {
       speaker: voice.name,
       // A target that succeeded is kept (P-2), but not by another agent.
@@ -70,9 +74,10 @@ export async function planTurn(
       own,
       instructions: changes.instructions,
       tools: isNarrow ? tools : null,
+      offered: isNarrow && !isWhole ? offered : null,
       settings: changes.settings,
     };
-    const growth = meter.growth(plan.instructions ?? own, catalog.offeredOf(plan.tools));
+    const growth = meter.growth(plan.instructions ?? own, catalog.offeredOf(plan.offered));
     return { ok: true, plan, growth };
   } catch (error) {
     return {

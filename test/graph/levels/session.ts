@@ -72,6 +72,7 @@ export function sessionWalk(maxTurns: number, over: Partial<SessionInput> = {}):
         own: null,
         instructions: null,
         tools: null,
+        offered: null,
         settings: null,
       };
       return [

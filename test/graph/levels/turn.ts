@@ -50,6 +50,7 @@ export const attemptOutputs: AttemptOutput[] = [
 export function turnWalk(maxAttempts: number, targets: readonly string[], over: Partial<TurnInput> = {}): Walk {
   const input: TurnInput = {
     turn: 1,
+    permits: null,
     isLastTurn: false,
     lastTurnSlugs: [],
     maxAttempts,

@@ -146,6 +146,7 @@ describe('the rules', () => {
   it('N-1 N-2: a notice is composed only after a failure or on the last turn', () => {
     const occasion = {
       denial: null,
+      permits: null,
       lastTurnSlugs: [],
       finish: 'report',
       turn: 1,

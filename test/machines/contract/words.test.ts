@@ -208,6 +208,7 @@ describe('N-1 N-2 N-4: the notice', () => {
     failed: [],
     denial: null,
     reportOnly: false,
+    permits: null,
     lastTurnSlugs: [],
     finish: 'report',
     turn: 2,

@@ -63,8 +63,8 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
       "the input of a turn
         {
           turn: 2, isLastTurn: false, lastTurnSlugs: ["stopped"], maxAttempts: 2, maxToolCalls: 4, finish: "report",
-          targets: [ &1 { name: "one", status: "living", limitedUntil: 0, faults: 0, windowTokens: 1000, mended: false } ], order: [0], current: 0,
-          budget: { requests: null, tokens: null, costUsd: null, deadlineAt: null }, spent: { requests: 0, tokens: 0, costUsd: 0 }, at: 10,
+          targets: [ &1 { name: "one", status: "living", limitedUntil: 0, faults: 0, windowTokens: 1000, mended: false } ], order: [0], permits: null,
+          current: 0, budget: { requests: null, tokens: null, costUsd: null, deadlineAt: null }, spent: { requests: 0, tokens: 0, costUsd: 0 }, at: 10,
           window: { windowTokens: 1000, reserveTokens: 100 },
           size: &2 {
             counted: 0, estimated: 0, steering: 0, results: [], fresh: { results: [], counted: false }, text: { tokens: 0, counted: false }, omitted: [],
@@ -111,6 +111,7 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
       own: 'Be kind.',
       instructions: 'Be kind.',
       tools: ['a'],
+      offered: null,
       settings: { seed: 1 },
     };
     expect(
@@ -143,7 +144,7 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
       a plan
         {
           change: {
-            at: 5, planned: [0, 7], current: 0, home: 0,
+            at: 5, planned: [0, 7], permits: ["a"], current: 0, home: 0,
             size: &1 {
               counted: 0, estimated: 7, steering: 0, results: [], fresh: { results: [], counted: false }, text: { tokens: 0, counted: false },
               omitted: [], omittedText: 0
@@ -152,7 +153,7 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
           facts: [
             {
               type: "turn.planned", speaker: "billing", targets: ["one", ""], once: true, own: "Be kind.", instructions: "Be kind.", tools: ["a"],
-              settings: { seed: 1 }, turn: 3
+              offered: null, settings: { seed: 1 }, turn: 3
             }
           ]
         }
@@ -164,7 +165,7 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
         *1 with { counted: 50, estimated: 9 }
 
       the next plan, without targets of its own
-        &2 { at: 5, planned: [0, 7], current: 2, home: null, size: *1 with { estimated: 0 } }
+        &2 { at: 5, planned: [0, 7], permits: ["a"], current: 2, home: null, size: *1 with { estimated: 0 } }
 
       another one with some
         *2 with { current: 1, home: 2 }
