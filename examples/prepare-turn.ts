@@ -12,4 +12,4 @@ const agent = defineAgent({
 
 const { report: said, counters } = await runSession(agent, { prompt: 'Write about harbours.', logger: false });
 console.log(said.content, counters.toolCalls.rejected, Object.keys(counters.tools));
-// Written. { unknown_tool: 1 } [ 'search', 'write' ]
+// Written. { tool_not_permitted: 1 } [ 'search', 'write' ]

@@ -72,13 +72,9 @@ export {
   type SessionDifference,
 } from './session/recovery/check-sessions.ts';
 export { type ForkOptions, forkSession } from './session/recovery/fork-session.ts';
+export type { RefusedSession, ResumeAllOptions, ResumePass } from './session/recovery/looking.ts';
 export { abortSession, answerSession, approveSession, steerSession, stopSession } from './session/recovery/messages.ts';
-export {
-  type RefusedSession,
-  type ResumeAllOptions,
-  type ResumePass,
-  resumeAll,
-} from './session/recovery/resume-all.ts';
+export { resumeAll } from './session/recovery/resume-all.ts';
 export { resumeSession } from './session/recovery/resume-session.ts';
 export {
   type PendingApproval,

@@ -40,6 +40,8 @@ export type SessionHead = {
   servers: string[];
   /** Maximum bytes of a result that the model reads at once. */
   resultBytes: number;
+  /** For a session of a chat: the one that it continues, or null, and how many of its messages the user added. */
+  chat?: { after: string | null; added: number };
 };
 
 /** What a workflow run begins with: all that its machine needs. `at` is epoch ms. */

@@ -44,8 +44,8 @@ export type TreeOwner = {
  * with the next write, in one append; writes that come together are one append too.
  */
 export class TreeLog {
-  private readonly journal: Journal;
-  private readonly session: Pick<SessionHead, 'sessionId' | 'agent' | 'metadata'>;
+  readonly journal: Journal;
+  readonly session: Pick<SessionHead, 'sessionId' | 'agent' | 'metadata'>;
   private readonly owner: string;
   /** The number of entries in the journal; null before the session is in it. */
   private written: number | null;

@@ -29,8 +29,10 @@ export function decideIn(
   const { approved, reason, input } = decision;
   const index = approvals.indexOf(callId);
   if (index === null) return false;
-  const shown = () => withoutSecrets(conversation.inputOf(index), identity.secrets);
-  if (input !== null && !isSameJson(input, shown())) return false;
+  const sent = conversation.inputOf(index);
+  // The one who decides may have seen it with the secrets of the agent or without.
+  const isSeen = () => isSameJson(input, sent) || isSameJson(input, withoutSecrets(sent, identity.secrets));
+  if (input !== null && !isSeen()) return false;
   const key = approvals.takeCall(callId);
   if (key !== null) machine.answer(key, { decision: approved ? 'approved' : 'denied', reason });
   return key !== null;

@@ -14,7 +14,7 @@ import type { SessionOptions } from './options.ts';
 export function newHead(
   agent: Agent,
   sessionId: string,
-  options: SessionOptions & Required<Pick<SessionOptions, 'clock'>>,
+  options: SessionOptions & Required<Pick<SessionOptions, 'clock'>> & Pick<SessionHead, 'chat'>,
   call: SessionHead['call'] = null,
 ): { head: SessionHead; repairs: Repairs | null } {
   const { messages, repairs } = startingConversation(options);
@@ -32,6 +32,7 @@ export function newHead(
     metadata: Object.freeze({ ...options.metadata }),
     ...definedBy(agent),
     resultBytes: resultBytesIn(input.window, agent.limits),
+    ...(options.chat !== undefined && { chat: options.chat }),
   };
   return { head, repairs };
 }

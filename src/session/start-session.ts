@@ -1,6 +1,7 @@
 import { checkContext } from '../agent/context.ts';
 import type { Agent } from '../agent/definition.ts';
 import { narrowed } from '../agent/narrow.ts';
+import type { SessionHead } from '../journal/journal.ts';
 import { ScopeLog } from '../journal/scope-log.ts';
 import { TreeLog } from '../journal/tree-log.ts';
 import { randomId } from '../platform/random-id.ts';
@@ -24,12 +25,21 @@ export function startSession<Report, Context>(
   given: Agent<Report, Context>,
   options: SessionOptions & WithContext<Context>,
 ): Session<Report> {
+  return startedAs(given, options, {});
+}
+
+/** Starts a session as `startSession` does; its journal says more of what it began with. */
+export function startedAs<Report, Context>(
+  given: Agent<Report, Context>,
+  options: SessionOptions & WithContext<Context>,
+  more: Pick<SessionHead, 'chat'>,
+): Session<Report> {
   const own = checkedOptions(given, options);
   const agent = narrowed(given, overridesIn(own));
   checkContext(agent, own.context);
   const around = surroundingsOf(own, agent.definition.telemetry);
   const { journal, sessionId = randomId() } = own;
-  const { head, repairs } = newHead(agent, sessionId, { ...own, clock: around.clock });
+  const { head, repairs } = newHead(agent, sessionId, { ...own, ...more, clock: around.clock });
   const tree = journal === undefined ? null : new TreeLog(journal, head);
   const session = new RunningSession({ agent, around, head, log: tree === null ? null : ScopeLog.of(tree, head) });
   if (tree !== null) {

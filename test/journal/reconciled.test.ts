@@ -144,6 +144,18 @@ describe('D-7: a call that ran when its process died', () => {
     expect([runs, call?.slug, output]).toEqual([2, null, 'ran again']);
   });
 
+  it('what it says has a size, and the last value of a stream is what was done', async () => {
+    const { output } = await crashed(() => ({ unknown: 'long '.repeat(100_000) }));
+    expect(output.length).toBeLessThan(1_300);
+    const streamed = await crashed(() => ({
+      done: (async function* () {
+        yield 'first';
+        yield 'last';
+      })(),
+    }));
+    expect(streamed.output).toBe('last');
+  });
+
   it.each([
     ['says so', () => ({ unknown: 'The bank is closed.' }), 'The bank is closed.'],
     ['fails', () => Promise.reject(new Error('no route')), 'reconcile() failed: no route'],
@@ -160,9 +172,11 @@ describe('D-7: a call that ran when its process died', () => {
     expect(output).toContain(reason);
   });
 
-  it('has as much time as the tool', async () => {
-    const { call, output } = await crashed(() => new Promise(() => {}));
-    expect([call?.slug, output]).toEqual(['tool_timeout', expect.stringContaining('within 500 ms')]);
+  it('has as much time as the tool: after that, nobody knows', async () => {
+    const { call, output, runs } = await crashed(() => new Promise(() => {}));
+    expect([runs, call?.slug]).toEqual([1, 'interrupted']);
+    expect(output).toContain('interrupted, outcome unknown');
+    expect(output).toContain('reconcile() did not answer within 500 ms.');
   });
 
   it('a tool whose reconcile is no function is refused', () => {

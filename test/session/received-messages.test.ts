@@ -38,7 +38,7 @@ const messages: [SessionMessage, string, unknown[]][] = [
   [
     { type: 'approve', callId: 'b', approved: false, reason: 'no', sessionId: null },
     'the log of below',
-    ['below', 'b', false, 'no'],
+    ['below', 'b', { approved: false, input: null, reason: 'no' }],
   ],
   [
     { type: 'answer', callId: 'c', output: 7, isError: true, sessionId: 'below' },

@@ -9,6 +9,7 @@ import {
   approveSession,
   defineAgent,
   type Journal,
+  PawlError,
   pendingApprovals,
   type ResumePass,
   resumeAll,
@@ -188,5 +189,52 @@ describe('D-4e: a watch resumes without anybody’s call', () => {
     expect([again.sessionId, (await again.result).success, errors.length > 0]).toEqual(['s', true, true]);
     close();
     await kept.close();
+  });
+
+  it('what was refused for a passing reason, and tells of each reason once', async () => {
+    const journal = sqliteJournal(':memory:', { leaseMs: 60 });
+    const { agent } = asking({}, 'pick');
+    for (const id of ['passing', 'lasting']) await leftWaiting(agent, journal, id);
+    for (const id of ['passing', 'lasting']) {
+      const [row] = await journal.list({ sessionId: id });
+      await answerSession(journal, id, row?.waiting[0] ?? '', 'picked');
+    }
+    const state = { isDown: true };
+    const refused: string[] = [];
+    const resumed = Promise.withResolvers<Session>();
+    const now = defineAgent({ ...agent.definition });
+    const { close, refused: first } = await resumeAll([now], {
+      journal,
+      logger,
+      context: ({ sessionId }) => {
+        if (sessionId === 'passing' && state.isDown) throw new Error('no database');
+        if (sessionId === 'lasting') throw new PawlError('agent_changed', 'It is another one.');
+      },
+      watch: (pass) => {
+        if ('error' in pass) return;
+        refused.push(...pass.refused.map(({ sessionId }) => sessionId));
+        for (const session of pass.sessions) resumed.resolve(session);
+      },
+    });
+    expect(first.map(({ sessionId }) => sessionId).toSorted()).toEqual(['lasting', 'passing']);
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    state.isDown = false;
+    expect((await (await resumed.promise).result).success).toBe(true);
+    close();
+    expect(refused).toEqual([]);
+    await journal.close();
+  });
+
+  it('but not what this process has suspended meanwhile', async () => {
+    const journal = sqliteJournal(':memory:', { leaseMs: 60 });
+    const hanging = defineAgent({ name: 'hanging', models: [rehearsalModel([{ hangs: true }])] });
+    const passes: unknown[] = [];
+    const { close } = await resumeAll([hanging], { journal, logger, watch: (pass) => void passes.push(pass) });
+    const session = startSession(hanging, { prompt: 'Go.', journal, sessionId: 's', logger });
+    await session.suspend({ graceMs: 0 });
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect([passes, (await journal.list({}))[0]?.status]).toEqual([[], 'suspended']);
+    close();
+    await journal.close();
   });
 });

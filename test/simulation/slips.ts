@@ -84,8 +84,8 @@ export const slipsOfSrc: Breakage[] = [
   {
     name: 'C-1: a chat decides in the session of another whose id begins as its own',
     file: 'src/ui/chat/chats.ts',
-    from: '}:`))\n      throw new PawlError(',
-    to: '}`))\n      throw new PawlError(',
+    from: '}:`, agent: this.agent.name',
+    to: '}`, agent: this.agent.name',
   },
   {
     name: 'C-1: the end of an old session forgets the new one of its chat',

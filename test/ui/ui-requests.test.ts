@@ -24,7 +24,7 @@ describe('what useChat sends', () => {
     expect(read).toEqual({
       chatId: 'chat',
       decided: null,
-      added: { messages: [{ role: 'user', content: [{ type: 'text', text: 'And?' }] }], after: ['s1'] },
+      added: { messages: [{ role: 'user', content: [{ type: 'text', text: 'And?' }] }], instead: null },
       messages: [
         { role: 'user', content: [{ type: 'text', text: 'Hi.' }] },
         { role: 'assistant', content: [expect.objectContaining({ type: 'text', text: 'So.' })] },

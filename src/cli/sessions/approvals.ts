@@ -1,4 +1,6 @@
+import type { Json } from '../../../machines/index.ts';
 import { counted, tame } from '../../platform/text.ts';
+import { redact, redactJson } from '../../secrets/redact.ts';
 import { approveSession } from '../../session/recovery/messages.ts';
 import { type PendingApproval, pendingApprovals } from '../../session/replay/pending-approvals.ts';
 import { exitCodes, type Flags, UsageError } from '../command-line.ts';
@@ -9,7 +11,7 @@ export async function approvalsCommand(rest: readonly string[], flags: Flags): P
   if (rest.length > 0) throw new UsageError(`pawl approvals takes no argument; got ${rest.join(' ')}.`);
   const pending = await withJournal(flags, (journal) => pendingApprovals(journal));
   const text = flags.json
-    ? JSON.stringify(pending)
+    ? JSON.stringify(redactJson(pending as unknown as Json, []))
     : pending.length === 0
       ? 'No call waits for a person.'
       : pending.map(linesOf).join('\n');
@@ -51,7 +53,7 @@ export async function approveCommand(
 function linesOf({ sessionId, agent, callId, tool, input, since }: PendingApproval): string {
   const minutes = Math.max(0, Math.floor((Date.now() - since) / 60_000));
   const age = minutes < 120 ? counted(minutes, 'minute') : counted(Math.floor(minutes / 60), 'hour');
-  const shown = tame(JSON.stringify(input)).replaceAll('\n', ' ');
+  const shown = tame(redact(JSON.stringify(input))).replaceAll('\n', ' ');
   const [name, who, id] = [tool, agent, sessionId].map((text) => tame(text).replaceAll('\n', ' '));
   return `${id}  ${tame(callId)}  ${name} of ${who}, for ${age}\n  ${shown}`;
 }

@@ -1,44 +1,16 @@
 import { z } from 'zod';
 import { type Agent, anAgent } from '../../agent/definition.ts';
 import { systemClock } from '../../host/clock.ts';
-import { eventLoop } from '../../host/event-loop.ts';
 import { check } from '../../input/check.ts';
 import { PawlError } from '../../input/errors.ts';
 import { aFunction } from '../../input/shapes.ts';
 import { aJournal } from '../../journal/given.ts';
-import type { Journal, JournaledSession } from '../../journal/journal.ts';
 import { lazily } from '../../platform/lazily.ts';
 import { commonOptions } from '../common-options.ts';
 import { modelRenames } from '../input.ts';
-import type { ResumeOptions } from '../options.ts';
-import type { Session } from '../session.ts';
-import { dueOf } from './due.ts';
-import { resumeSession } from './resume-session.ts';
+import { Looking, type ResumeAllOptions, type ResumePass } from './looking.ts';
 
 export const agentsSchema = lazily(() => z.object({ agents: z.array(anAgent, { error: 'an array of agents' }) }));
-
-export type ResumeAllOptions = Omit<ResumeOptions, 'sessionId' | 'signal' | 'context'> & {
-  journal: Journal;
-  /** Returns a session's `context`, which its journal does not hold. */
-  context?: (session: JournaledSession) => unknown;
-  /**
-   * Looks again, every half of a lease, until `close` is called: for decisions and times that came, for sessions whose
-   * process died, and for those that a journal which was away had suspended. A function is told of each pass that did
-   * something, or failed. Default: false.
-   */
-  watch?: boolean | ((pass: ResumePass | { error: unknown }) => void);
-};
-
-/** What one look at a journal brought. */
-export type ResumePass = {
-  /** The sessions that go on. */
-  sessions: Session[];
-  refused: RefusedSession[];
-  /** The ids of sessions that a process runs, or whose process died less than a lease ago. */
-  running: string[];
-  /** The ids of sessions that only wait, for people or for a later time. */
-  waiting: string[];
-};
 
 const { signal: _, ...ofSessions } = commonOptions;
 const optionsSchema = lazily(() =>
@@ -51,9 +23,6 @@ const optionsSchema = lazily(() =>
     ...ofSessions,
   } satisfies Record<keyof ResumeAllOptions, z.ZodType>),
 );
-
-/** A session that could not be resumed. It stays as it was. */
-export type RefusedSession = { sessionId: string; error: unknown };
 
 /**
  * Resumes the sessions of these agents that no process runs and that have something to do, for a process that starts: a
@@ -69,14 +38,14 @@ export async function resumeAll(
   check(agentsSchema(), { agents }, '', 'invalid_options');
   check(optionsSchema(), options, 'options', 'invalid_options');
   const { watch = false, journal } = options;
-  const look = looking(byName(agents), options);
-  const first = await look();
+  const looking = new Looking(byName(agents), options);
+  const first = await looking.look();
   let stop = () => {};
   let isClosed = false;
   const tell = typeof watch === 'function' ? watch : () => {};
   const again = async () => {
     try {
-      const pass = await look();
+      const pass = await looking.look();
       if (!isClosed && pass.sessions.length + pass.refused.length > 0) tell(pass);
     } catch (error) {
       // The journal may come back.
@@ -93,48 +62,6 @@ export async function resumeAll(
     stop();
   };
   return { ...first, close };
-}
-
-/** Returns what looks at a journal. What was refused, or waits, is looked at again once something is written to it. */
-function looking(
-  named: ReadonlyMap<string, Agent>,
-  { watch: _watch, context: contextOf, ...given }: ResumeAllOptions,
-): () => Promise<ResumePass> {
-  const { journal, clock = systemClock } = given;
-  const left = new Map<string, { updatedAt: number; dueAt: number }>();
-  const refused = new Set<string>();
-  return async () => {
-    const listed = async (status: 'running' | 'suspended') =>
-      (await journal.list({ status })).filter(({ agent }) => named.has(agent));
-    const pass: ResumePass = { sessions: [], refused: [], running: [], waiting: [] };
-    pass.running = (await listed('running')).map(({ sessionId }) => sessionId);
-    for (const session of await listed('suspended')) {
-      const { sessionId, updatedAt } = session;
-      const agent = named.get(session.agent);
-      if (agent === undefined) continue;
-      if (eventLoop.isDue) await eventLoop.turn();
-      const isLetter = (await journal.inbox(sessionId)).length > 0;
-      const known = left.get(sessionId);
-      const isSame = known?.updatedAt === updatedAt;
-      const dueAt = isLetter ? 0 : isSame ? known.dueAt : await dueOf(agent, await journal.read(sessionId));
-      if (dueAt > clock.now()) {
-        left.set(sessionId, { updatedAt, dueAt });
-        if (!refused.has(sessionId)) pass.waiting.push(sessionId);
-        continue;
-      }
-      try {
-        pass.sessions.push(await resumeSession(agent, { ...given, sessionId, context: contextOf?.(session) }));
-        left.delete(sessionId);
-        refused.delete(sessionId);
-      } catch (error) {
-        if (error instanceof PawlError && error.code === 'session_taken') continue;
-        pass.refused.push({ sessionId, error });
-        refused.add(sessionId);
-        left.set(sessionId, { updatedAt, dueAt: Number.POSITIVE_INFINITY });
-      }
-    }
-    return pass;
-  };
 }
 
 /** Returns the agents by their names. Throws `invalid_options` for two with the same name. */

@@ -3,6 +3,7 @@ import type { Agent } from '../../agent/definition.ts';
 import { PawlError } from '../../input/errors.ts';
 import { giveBack, type JournalEntry, type SessionHead } from '../../journal/journal.ts';
 import { runsElsewhere } from '../../journal/journal-errors.ts';
+import { forgetLeft } from '../../journal/left-here.ts';
 import { randomId } from '../../platform/random-id.ts';
 import { checkedResumeOptions } from '../input.ts';
 import type { ResumeOptions, WithContext } from '../options.ts';
@@ -40,6 +41,7 @@ export async function resumeSession<Report, Context>(
   }
   const agent = recordedAgent(given, head, own.renamedModels);
   if (!(await journal.lease(sessionId, owner))) throw runsElsewhere(sessionId);
+  forgetLeft(journal, sessionId);
   try {
     // Another process may have gone on meanwhile.
     const since = await journal.read(sessionId, entries.length);

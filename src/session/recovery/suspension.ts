@@ -2,6 +2,7 @@ import type { Failure } from '../../../machines/index.ts';
 import { type Clock, sleep } from '../../host/clock.ts';
 import { messageOf, type PawlError } from '../../input/errors.ts';
 import { UnansweredError, UnsentError } from '../../journal/journal-errors.ts';
+import { noteLeft } from '../../journal/left-here.ts';
 import type { TreeLog } from '../../journal/tree-log.ts';
 import type { Ending } from '../result.ts';
 import type { SubSession } from '../sub-agents/sub-session.ts';
@@ -42,6 +43,8 @@ async function suspendTree(root: SuspendedRoot, tree: TreeLog, over: AbortContro
   }
   if (tree.isClosed) return;
   retire(root);
+  // Whoever watches the journal in this process leaves it to others.
+  noteLeft(tree.journal, tree.session.sessionId);
   const release = () => tree.release();
   await letGo(root, 'suspended', { slugs: ['suspended'], retryAt: null, detail: null }, release);
 }

@@ -17,6 +17,7 @@ import type { KeptResults } from '../../observe/kept-results.ts';
 import { ownCopy } from '../../platform/own-copy.ts';
 import { isRecord } from '../../platform/plain-json.ts';
 import { oneAtATime } from '../../platform/promises.ts';
+import { headOf } from '../../platform/text.ts';
 import { estimateOutputTokens } from '../../vocabulary/tokens.ts';
 import { ToolError } from '../../vocabulary/tool-error.ts';
 import type { Catalog } from '../catalog.ts';
@@ -143,14 +144,26 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
     if (!checked.valid) {
       return outcome(renderError(new Error(checked.reasons), limits), checked.slug ?? 'invalid_tool_input', spent);
     }
+    const asksFirst = effect.isAgain && tool.reconcile !== undefined;
+    let hasRun = false;
     const ending = await within(
       { clock, timeoutMs, signal, moreMs },
-      (own) => (effect.isAgain ? again : invoked)(tool, checked.value, run(own), limits, lease),
+      (own) => {
+        const invoke = () => {
+          hasRun = true;
+          return invoked(tool, checked.value, run(own), limits, lease);
+        };
+        return asksFirst ? again(tool, checked.value, run(own), limits, invoke) : invoke();
+      },
       {
         value: () => options.sight({ type: 'effect.late', key: `tool call ${callId}` }),
         error: (error) => options.onError(name, callId, error),
       },
     );
+    if (ending.kind !== 'done' && asksFirst && !hasRun) {
+      const why = `reconcile() did not answer within ${timeoutMs} ms.`;
+      return failedOutcome('interrupted', `${interruptedText} ${why}`, spent);
+    }
     if (ending.kind !== 'done')
       return failedOutcome('tool_timeout', `${name} did not finish within ${timeoutMs} ms and was cut off.`, spent);
     if ('unknown' in ending.value)
@@ -165,13 +178,23 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
   }
 }
 
-/** A call that ran when its process died: a tool that can say what became of it is asked before it runs again (D-7). */
-async function again(...given: Parameters<typeof invoked>): Promise<Rendered | { unknown: string }> {
-  const [tool, input, run, limits] = given;
-  const found = tool.reconcile === undefined ? { notDone: true } : await reconciled(tool, input, run);
-  if ('unknown' in found) return found;
-  return 'done' in found ? renderedBy(tool, found.done, input, run, limits) : invoked(...given);
+/** A call that ran when its process died: its tool is asked what became of it before it is invoked again (D-7). */
+async function again(
+  tool: CatalogTool,
+  input: unknown,
+  run: ToolRun,
+  limits: ResultLimits,
+  invoke: () => Promise<Rendered>,
+): Promise<Rendered | { unknown: string }> {
+  const found = await reconciled(tool, input, run);
+  if ('unknown' in found) return { unknown: headOf(found.unknown, mostReasonBytes) };
+  if (!('done' in found)) return invoke();
+  const value = isStreamed(found.done) ? await lastOf(found.done, run, limits) : found.done;
+  return renderedBy(tool, value, input, run, limits);
 }
+
+/** The most bytes of a reason for which nobody knows what became of a call. */
+const mostReasonBytes = 1_024;
 
 /** Returns a tool's value as a result: for an async iterable, the last value; the others are preliminary. */
 async function invoked(
@@ -190,24 +213,28 @@ async function invoked(
   // Such a tool may also have aborted the session (D-2).
   run.signal.throwIfAborted();
   const returned = await tool.execute(input, run);
-  // A stream is iterable, but its parts are not preliminary values.
-  const isIterable = unreadIn(returned) === null && isAsyncIterable(returned);
-  return renderedBy(tool, isIterable ? await lastOf(returned, run, limits) : returned, input, run, limits);
+  const value = isStreamed(returned) ? await lastOf(returned, run, limits) : returned;
+  return renderedBy(tool, value, input, run, limits);
 }
 
-async function renderedBy(
+/** A stream is iterable, but its parts are not preliminary values. */
+function isStreamed(value: unknown): value is AsyncIterable<unknown> {
+  return unreadIn(value) === null && isAsyncIterable(value);
+}
+
+function renderedBy(
   tool: CatalogTool,
   value: unknown,
   input: unknown,
   run: ToolRun,
   limits: ResultLimits,
-): Promise<Rendered> {
+): Rendered | Promise<Rendered> {
   if (tool.toModelOutput === undefined) return renderValue(value, limits);
   // The tool's own `toModelOutput` reads an unread body.
   const unread = unreadIn(value);
-  const rendered = renderValue(unread === null ? value : `[${unread}]`, { ...limits, keptId: null });
-  if (!rendered.result.success) return rendered;
-  return { result: rendered.result, ...capOutput(await tool.toModelOutput(value, input, run.callId), limits) };
+  const { result, ...rest } = renderValue(unread === null ? value : `[${unread}]`, { ...limits, keptId: null });
+  if (!result.success) return { result, ...rest };
+  return tool.toModelOutput(value, input, run.callId).then((output) => ({ result, ...capOutput(output, limits) }));
 }
 
 /** Resolves when the session is this process's. Rejects with the reason of the abort if it is not (D-3). */

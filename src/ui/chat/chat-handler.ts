@@ -21,7 +21,7 @@ import { readUIRequest } from './ui-request.ts';
  *
  * With a `journal`, the server keeps what was said: of a page, only the last message of the user, decisions and client-side
  * answers are taken, so that no page can put words into the agent's mouth, or results into a tool's (`history`). A session
- * that no process can continue, such as after a change of its agent, ends with that reason, and its chat continues.
+ * that this agent cannot continue, such as after a deployment, ends with that reason once the user writes again.
  *
  * A page that goes away leaves its session running, and a chat has one running session, also over several processes with
  * one `journal`. The handler checks no caller: whoever may use a chat's id may use the chat, unless `authorize` says no,

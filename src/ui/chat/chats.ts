@@ -10,16 +10,26 @@ import { answerFor, type Given, givenBy, guarded } from '../../serve/given.ts';
 import { defaultMaxSessions, TooManySessions } from '../../serve/sessions.ts';
 import type { SessionOptions } from '../../session/options.ts';
 import { endForGood } from '../../session/recovery/end-for-good.ts';
-import { abortSession, answerSession, approveSession } from '../../session/recovery/messages.ts';
+import { abortSession } from '../../session/recovery/messages.ts';
 import { resumeSession } from '../../session/recovery/resume-session.ts';
 import type { Session } from '../../session/session.ts';
-import { startSession } from '../../session/start-session.ts';
-import { declineQuestion } from '../../session/unasked.ts';
+import { startedAs } from '../../session/start-session.ts';
 import type { CallReference } from '../call-reference.ts';
 import { followSession } from '../follow-session.ts';
 import { type Followed, toUIMessageStreamResponse, type UIStreamOptions } from '../ui-message-stream.ts';
 import type { ChatAction, ChatOptions } from './chat-options.ts';
-import { chatNumber, continuedBy, isBegun, isOpenSession } from './history.ts';
+import {
+  type ChatBeginning,
+  chatNumber,
+  continuedBy,
+  endedElsewhere,
+  isBegun,
+  isOpenSession,
+  mostTries,
+  noSession,
+  unlikeText,
+} from './history.ts';
+import { declineAll, passOn } from './passed-on.ts';
 import { toUIMessages } from './ui-history.ts';
 import type { UIRequest } from './ui-request.ts';
 
@@ -116,18 +126,17 @@ export class Chats {
     if (this.sessions.get(chatId) === known) this.sessions.delete(chatId);
   }
 
-  private async begin(asked: UIRequest, { context, metadata }: Given): Promise<Session> {
+  private async begin(asked: UIRequest, given: Given): Promise<Session> {
+    const { context, metadata } = given;
     const { chatId } = asked;
     const { maxSessions = defaultMaxSessions } = this.options;
     const known = this.sessions.get(chatId);
     // The session that this one takes the place of is no other.
     const isReplaced = known !== undefined && this.running.has(known);
     if (this.running.size - (isReplaced ? 1 : 0) >= maxSessions) throw new TooManySessions(maxSessions);
-    const messages = await this.messagesOf(asked);
-    const { session, earlier } = await this.started(chatId, {
-      ...{ context, messages },
-      ...(metadata !== undefined && { metadata }),
-    });
+    const { messages = [], chat } = await this.beginningOf(asked, given);
+    const own = { context, messages, ...(metadata !== undefined && { metadata }) };
+    const { session, earlier } = await this.started(chatId, own, chat);
     this.keep(chatId, session);
     // Its place is taken, however long it takes to end.
     if (known !== undefined) this.running.delete(known);
@@ -141,13 +150,22 @@ export class Chats {
   }
 
   /** What a new session begins with: what the page says, or what the journal holds with the user's last message. */
-  private async messagesOf({ chatId, messages, added }: UIRequest): Promise<SessionOptions['messages'] & object> {
+  private async beginningOf({ chatId, messages, added }: UIRequest, given: Given): Promise<Partial<ChatBeginning>> {
     const { journal, history = 'journal' } = this.options;
-    if (journal === undefined || history === 'page' || added === null) return messages;
+    if (journal === undefined || history === 'page' || added === null) return { messages };
     // What is said until its end is part of the conversation.
     const known = this.sessions.get(chatId);
     known?.abort();
     await known?.result;
+    for (const sessionId of await this.unended(chatId)) {
+      const session = await this.reached(chatId, sessionId, given);
+      if (session === 'unlike') await endForGood(journal, sessionId, unlikeText);
+      else if (session === 'taken') await endedElsewhere(journal, sessionId);
+      else {
+        session.abort();
+        await session.result;
+      }
+    }
     return continuedBy(added, journal, await this.recorded(chatId));
   }
 
@@ -155,7 +173,11 @@ export class Chats {
    * Starts a session under the next number of its chat. The id is unique in the journal, so that of two processes one
    * begins it; the other takes the number after, and ends the first.
    */
-  private async started(chatId: string, own: Pick<SessionOptions, 'context' | 'messages' | 'metadata'>) {
+  private async started(
+    chatId: string,
+    own: Pick<SessionOptions, 'context' | 'messages' | 'metadata'>,
+    chat: ChatBeginning['chat'] | undefined,
+  ) {
     const {
       context: _,
       metadata: __,
@@ -172,7 +194,7 @@ export class Chats {
       const earlier = recorded.filter(isOpenSession).map(({ sessionId }) => sessionId);
       const last = Math.max(0, ...recorded.map(({ sessionId }) => chatNumber(sessionId)));
       const sessionId = `${chatId}:${journal === undefined ? randomId() : last + 1}`;
-      const session = startSession(this.agent, { ...options, ...own, sessionId });
+      const session = startedAs(this.agent, { ...options, ...own, sessionId }, chat === undefined ? {} : { chat });
       if (journal === undefined || tries === mostTries || (await isBegun(session))) return { session, earlier };
       const isTaken = (await this.recorded(chatId)).some((one) => one.sessionId === sessionId);
       if (!isTaken) return { session, earlier };
@@ -180,31 +202,13 @@ export class Chats {
   }
 
   private async decide(chatId: string, decided: NonNullable<UIRequest['decided']>, given: Given) {
-    const { sessionId, decisions, answers } = decided;
+    const { sessionId } = decided;
     const session = await this.session(chatId, sessionId, given);
-    const { journal } = this.options;
     const taken = this.decided.get(sessionId) ?? [];
     this.decided.set(sessionId, taken);
     const [first] = this.decided.keys();
     if (this.decided.size > 1_000 && first !== undefined) this.decided.delete(first);
-    const decide = async (decision: (typeof decisions)[number]) => {
-      const { callId, ...rest } = decision;
-      const isTaken =
-        'approve' in session
-          ? session.approve(callId, rest)
-          : journal !== undefined && (await approveSession(journal, sessionId, callId, rest));
-      if (isTaken) taken.push(decision);
-    };
-    const give = async ({ callId, output, isError, ...one }: (typeof answers)[number]) => {
-      // Outputs that the page has from the session answer nothing.
-      const options = { isError, sessionId: one.sessionId };
-      const isTaken =
-        'answer' in session
-          ? session.answer(callId, output, options)
-          : journal !== undefined && (await answerSession(journal, sessionId, callId, output, options));
-      if (isTaken) taken.push({ ...one, callId });
-    };
-    await Promise.all([...decisions.map(decide), ...answers.map(give)]);
+    await passOn(decided, session, this.options.journal, taken);
     return session;
   }
 
@@ -221,35 +225,41 @@ export class Chats {
     if (journal !== undefined) for (const sessionId of others) await abortSession(journal, sessionId);
   }
 
-  /** Returns a session of the chat: from this process, from the journal, or as another process runs it. */
+  /** Returns a session of the chat: from this process, from the journal, or as the journal tells it. */
   private async session(chatId: string, sessionId: string, given: Given): Promise<Session | Followed> {
+    const session = await this.reached(chatId, sessionId, given);
+    if (typeof session !== 'string') return session;
+    const { journal } = this.options;
+    if (journal === undefined) throw noSession(chatId, sessionId);
+    return followSession(journal, sessionId, {
+      secrets: secretsOf(this.agent.definition),
+      // Resumes the session here, so that the user need not reload the page.
+      suspended: session === 'unlike' ? null : () => this.inTurn(chatId, () => this.session(chatId, sessionId, given)),
+    });
+  }
+
+  /** Returns a session that runs here, or is resumed here; `unlike`: this agent cannot continue it, as the log says. */
+  private async reached(chatId: string, sessionId: string, given: Given): Promise<Session | 'taken' | 'unlike'> {
     const known = this.sessions.get(chatId);
     if (known?.sessionId === sessionId) return known;
     const { journal, logger, onEvent, telemetry } = this.options;
-    if (journal === undefined || !sessionId.startsWith(`${chatId}:`))
-      throw new PawlError('session_unknown', `The chat ${chatId} has no session ${sessionId}.`);
+    const isOurs = (await this.recorded(chatId)).some((row) => row.sessionId === sessionId);
+    if (journal === undefined || !isOurs) throw noSession(chatId, sessionId);
     try {
-      const observed = {
+      const observers = {
         ...(logger !== undefined && { logger }),
-        ...(onEvent !== undefined && { onEvent }),
-        ...(telemetry !== undefined && { telemetry }),
+        ...(onEvent && { onEvent }),
+        ...(telemetry && { telemetry }),
       };
-      const session = await resumeSession(this.agent, { journal, sessionId, context: given.context, ...observed });
+      const session = await resumeSession(this.agent, { journal, sessionId, context: given.context, ...observers });
       this.keep(chatId, session);
       return session;
     } catch (error) {
-      if (!(error instanceof PawlError)) throw error;
-      const isOther = error.code === 'agent_changed' || error.code === 'machines_changed';
-      if (isOther) {
-        // Nobody can continue it, so it ends, and its chat continues. The log has the differences.
-        answerFor(error, logger, [this.agent]);
-        await endForGood(journal, sessionId, unlikeText);
-      } else if (error.code !== 'session_taken') throw error;
-      return followSession(journal, sessionId, {
-        secrets: secretsOf(this.agent.definition),
-        // Resumes the session here, so that the user need not reload the page.
-        suspended: () => this.inTurn(chatId, () => this.session(chatId, sessionId, given)),
-      });
+      const code = error instanceof PawlError ? error.code : null;
+      if (code === 'session_taken') return 'taken';
+      if (code !== 'agent_changed' && code !== 'machines_changed') throw error;
+      answerFor(error, logger, [this.agent]);
+      return 'unlike';
     }
   }
 
@@ -288,13 +298,3 @@ export class Chats {
     return (rows ?? []).toSorted((one, other) => other.createdAt - one.createdAt);
   }
 }
-
-async function declineAll(session: Session): Promise<void> {
-  for await (const event of session.events) declineQuestion(event, session);
-}
-
-/** What the page of a chat is told of a session that its server can no longer continue. */
-const unlikeText = 'The agent has changed since this began, so it cannot continue. Ask again.';
-
-/** How many numbers a session of a chat is begun under before its failure is its answer. */
-const mostTries = 5;

@@ -1,13 +1,13 @@
 import { readUIMessageStream, type UIMessage } from 'ai';
 import { z } from 'zod';
 import type { Message } from '../../../machines/index.ts';
-import { isSameJson } from '../../../machines/index.ts';
 import { check } from '../../input/check.ts';
 import { aFunction, nonBlank, texts } from '../../input/shapes.ts';
 import { checkJournal } from '../../journal/given.ts';
-import type { Journal, JournaledSession } from '../../journal/journal.ts';
+import { type Journal, type JournaledSession, journalFormat, matchesQuery } from '../../journal/journal.ts';
 import { billOf } from '../../journal/replay/bill.ts';
 import { lazily } from '../../platform/lazily.ts';
+import { withoutSecrets } from '../../secrets/redact.ts';
 import { readSession } from '../../session/replay/replay-session.ts';
 import { type Metadata, metadataShape } from '../../vocabulary/metadata.ts';
 import type { OnError } from '../masked-errors.ts';
@@ -42,42 +42,43 @@ export async function toUIMessages(journal: Journal, options: UIHistoryOptions):
   checkJournal(journal);
   const { chatId, agent, secrets = [], onError } = check(historySchema(), options, 'options', 'invalid_options');
   const rows = await journal.list({ idPrefix: `${chatId}:`, ...(agent !== undefined && { agent }) });
-  const messages: UIMessage[][] = [];
-  let begins: readonly Message[] | null = null;
-  for (const { sessionId } of rows.toSorted((one, other) => other.createdAt - one.createdAt)) {
-    const entries = await journal.read(sessionId);
-    const { head } = billOf(entries);
-    if (head === null) continue;
-    const { events, conversation } = await readSession(journal, sessionId, { secrets });
-    // The sessions of a chat continue one another; one that nothing continues was edited away.
-    if (begins !== null && !isSameJson(conversation, begins)) continue;
+  const newest = rows.toSorted((one, other) => other.createdAt - one.createdAt)[0]?.sessionId ?? null;
+  const messages: UIMessage[] = [];
+  const own = rows.map(({ sessionId }) => sessionId);
+  for (let sessionId = newest; sessionId !== null && own.includes(sessionId); ) {
+    const { head } = billOf(await journal.read(sessionId));
+    // What an earlier version of Pawl wrote cannot be shown, and neither can what it continues.
+    if (head === null || head.format !== journalFormat) break;
+    const { events } = await readSession(journal, sessionId, { secrets });
     const shown = toUIMessageStream(
       { sessionId, eventsFrom: () => listOf(events) },
       { ...(onError !== undefined && { onError: onError as OnError }) },
     );
     let reply: UIMessage | null = null;
     for await (const message of readUIMessageStream<PawlUIMessage>({ stream: shown as never })) reply = message;
-    const asked = head.messages.at(-1);
-    const own = asked?.role === 'user' ? [userMessageOf(`${sessionId}:user`, asked)] : [];
-    messages.unshift([...own, ...(reply === null ? [] : [reply as UIMessage])]);
-    begins = asked?.role === 'user' ? head.messages.slice(0, -1) : head.messages;
-    if (begins.length === 0) break;
+    const { after, added } = head.chat ?? { after: null, added: 1 };
+    const said = head.messages.slice(-added).filter(({ role }) => role === 'user');
+    const parts = said.flatMap((message) => (message.role === 'user' ? partsOf(message, secrets) : []));
+    messages.unshift(
+      ...(parts.length === 0 ? [] : [{ id: `${sessionId}:user`, role: 'user' as const, parts }]),
+      ...(reply === null ? [] : [reply as UIMessage]),
+    );
+    sessionId = after;
   }
-  return messages.flat();
+  return messages;
 }
 
 async function* listOf<Item>(items: readonly Item[]): AsyncGenerator<Item, void> {
   yield* items;
 }
 
-function userMessageOf(id: string, { content }: Extract<Message, { role: 'user' }>): UIMessage {
-  const parts = content.flatMap((part): UIMessage['parts'] => {
-    if (part.type === 'text') return [{ type: 'text', text: part.text }];
+function partsOf({ content }: Extract<Message, { role: 'user' }>, secrets: readonly string[]): UIMessage['parts'] {
+  return content.flatMap((part): UIMessage['parts'] => {
+    if (part.type === 'text') return [{ type: 'text', text: withoutSecrets(part.text, secrets) }];
     const { data, mediaType, filename } = part;
     const url = data.type === 'url' ? data.url : data.type === 'data' ? `data:${mediaType};base64,${data.data}` : '';
     return url === '' ? [] : [{ type: 'file', mediaType, url, ...(filename !== undefined && { filename }) }];
   });
-  return { id, role: 'user', parts };
 }
 
 export type ListChatsOptions = { agent?: string; metadata?: Metadata };
@@ -114,9 +115,10 @@ export async function listChats(journal: Journal, options: ListChatsOptions = {}
   }
   const listed: ListedChat[] = [];
   for (const [chatId, sessions] of chats) {
-    const [first] = sessions.toSorted((one, other) => one.createdAt - other.createdAt);
+    const matches = (row: JournaledSession) => metadata === undefined || matchesQuery(row, { metadata });
+    const first = sessions.toSorted((one, other) => one.createdAt - other.createdAt).find(matches);
     const [last] = sessions.toSorted((one, other) => other.createdAt - one.createdAt);
-    if (first === undefined || last === undefined) continue;
+    if (first === undefined || last === undefined || !matches(last)) continue;
     const { head } = billOf(await journal.read(first.sessionId));
     const text = head?.messages
       .flatMap((one) => (one.role === 'user' ? one.content : []))

@@ -15,10 +15,13 @@ export type UIDecision = CallReference & { approved: boolean; reason?: string };
 export type UIAnswer = CallReference & { output: unknown; isError: boolean };
 
 /**
- * The last message of the user. `after` is where it comes in the conversation: after the reply of the latest of these
- * sessions that the chat has, at its beginning, or at its end (`newest`).
+ * The last message of the user, at the end of the conversation. `instead`: it takes the place of a message, by its id or, if
+ * the page does not say, of the last reply; `replies` are the ids of the page's earlier replies.
  */
-export type AddedMessages = { messages: InputMessage[]; after: readonly string[] | 'newest' };
+export type AddedMessages = {
+  messages: InputMessage[];
+  instead: { id: string | null; replies: readonly string[] } | null;
+};
 
 /** What `useChat` sent. */
 export type UIRequest = {
@@ -72,7 +75,8 @@ const approvalSchema = z.looseObject({ id: text, approved: flag, reason: text.op
 export async function readUIRequest(body: unknown): Promise<UIRequest> {
   const { id, messages, trigger, messageId } = check(bodySchema, body, 'body', 'invalid_messages');
   // A reply that is made anew, or a message that was edited, takes the place of what came after it.
-  const isAnew = trigger === 'regenerate-message' || typeof messageId === 'string';
+  const place = typeof messageId === 'string' ? messageId : null;
+  const isAnew = trigger === 'regenerate-message' || place !== null;
   const conversation = messages as unknown as UIMessage[];
   const last = conversation.at(-1);
   const given = last?.role === 'assistant' ? { decisions: decisionsIn(last), answers: answersIn(last) } : null;
@@ -82,7 +86,7 @@ export async function readUIRequest(body: unknown): Promise<UIRequest> {
   return {
     chatId: id,
     messages: read,
-    added: await addedBy(conversation, isAnew),
+    added: await addedBy(conversation, isAnew ? { id: place } : null),
     decided:
       last === undefined || given === null || given.decisions.length + given.answers.length === 0
         ? null
@@ -94,12 +98,12 @@ export async function readUIRequest(body: unknown): Promise<UIRequest> {
   };
 }
 
-async function addedBy(messages: readonly UIMessage[], isAnew: boolean): Promise<AddedMessages> {
+async function addedBy(messages: readonly UIMessage[], place: { id: string | null } | null): Promise<AddedMessages> {
   const last = messages.at(-1);
   const replies = messages.filter(({ role }) => role === 'assistant').map(({ id }) => id);
   return {
     messages: last?.role === 'user' ? await fromUIMessages([last]) : [],
-    after: replies.length === 0 && !isAnew ? 'newest' : replies,
+    instead: place === null ? null : { ...place, replies },
   };
 }
 
