@@ -76,6 +76,8 @@ function tree({ hasEnded = false, secrets = [] as string[] } = {}) {
       note('lease given back');
     },
     leave: async () => note('left'),
+    journal: {},
+    session: { sessionId: 's' },
     holdsSession: () => kept.holds(),
   };
   const [session, treeLog] = [root as unknown as SuspendedRoot, log as unknown as TreeLog];
