@@ -230,4 +230,24 @@ describe('D-7b: a decision names the input that was shown', () => {
     expect([(await session.result).success, paid]).toEqual([true, [{ bill: 'rent' }]]);
     await journal.close();
   });
+
+  it('S-5: with the secrets of the agent or without them, as whoever decides has seen it', async () => {
+    const secret = 'hunter2hunter2';
+    for (const bill of [secret, '[redacted]']) {
+      const paid: unknown[] = [];
+      const inputOf = z.object({ bill: z.string() });
+      const pay = tool({ inputSchema: inputOf, needsApproval: true, execute: (input) => void paid.push(input) });
+      const model = rehearsalModel(({ prompt }) =>
+        prompt.some(({ role }) => role === 'tool') ? report() : { calls: [{ name: 'pay', input: { bill: secret } }] },
+      );
+      const agent = defineAgent({ name: 'payer', models: [model], tools: { pay }, secrets: [secret] });
+      const session = startSession(agent, { prompt: 'Go.', logger: false });
+      for await (const event of session.events) {
+        if (event.type !== 'tool.approvalRequested') continue;
+        expect(event.input).toEqual({ bill: '[redacted]' });
+        expect(session.approve(event.callId, { approved: true, input: { bill } })).toBe(true);
+      }
+      expect([(await session.result).success, paid]).toEqual([true, [{ bill: secret }]]);
+    }
+  });
 });
