@@ -25,12 +25,12 @@ export type TurnPreparation<Context = unknown> = {
 /** What one turn does differently (T-7). Whatever is left out stays as the session has it. */
 export type TurnChanges = {
   /**
-   * The tools that the turn may call, by name, of those that the session has; built-in tools stay. Its requests offer the
-   * others all the same, since the list of tools leads the prefix that providers cache: a notice names the permitted ones, and
-   * a call to another is answered `tool_not_permitted` (B-5).
+   * Names of the session's tools that the turn may call; built-in tools are always permitted. The other tools are still
+   * offered, because the tool list leads the prefix that providers cache: a notice lists the permitted ones, and a call to
+   * any other is answered with `tool_not_permitted` (B-5).
    */
   activeTools?: readonly string[];
-  /** `planned`: the requests of the turn offer `activeTools` alone, at the cost of the cached prefix. Default: all tools. */
+  /** `planned` offers only `activeTools`, which invalidates the cached prefix. Default: all tools are offered. */
   offer?: 'planned';
   /** Instructions in place of the agent's. */
   instructions?: string;

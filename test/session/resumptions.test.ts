@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  defineAgent,
   forkSession,
   type Journal,
   type JournalEntry,
@@ -16,26 +15,15 @@ import { type LifeParts, SessionLife } from '../../src/session/recovery/life.ts'
 import { tellWhatWaits } from '../../src/session/recovery/resume-session.ts';
 import { Recording } from '../../src/session/replay/recording.ts';
 import { entriesUntil, replayEntries } from '../../src/session/replay/replay-session.ts';
-import { rehearsalModel } from '../../src/testing/index.ts';
+import { askingAgent } from '../support/asking-agent.ts';
 import { journalWith } from '../support/dying-journal.ts';
 import { quiet, workingAgent } from '../support/journaled.ts';
-import { report } from '../support/session.ts';
 import { event, named } from '../support/ui-events.ts';
 import { waitingCalls } from '../support/waiting-calls.ts';
 
 /** A session whose sub-agent takes two turns, and all that its journal holds in the end. */
 const { agent: helper } = workingAgent({ name: 'helping' });
-const above = defineAgent({
-  name: 'above',
-  models: [
-    rehearsalModel(({ prompt }) =>
-      prompt.some(({ role }) => role === 'tool')
-        ? report()
-        : { calls: [{ name: 'helper', input: { prompt: 'Help.', reason: 'Long.' } }] },
-    ),
-  ],
-  agents: { helper },
-});
+const above = askingAgent('helper', helper);
 const journal = sqliteJournal(':memory:');
 let entries: readonly JournalEntry[];
 afterAll(() => journal.close());

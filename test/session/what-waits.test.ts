@@ -18,6 +18,7 @@ import {
   startSession,
 } from '../../src/index.ts';
 import { rehearsalModel } from '../../src/testing/index.ts';
+import { askingAgent } from '../support/asking-agent.ts';
 import { journalWith } from '../support/dying-journal.ts';
 import { report } from '../support/session.ts';
 
@@ -93,17 +94,7 @@ describe('D-4d: a process that starts leaves alone what waits for people', () =>
   it('what a sub-agent waits for is waited for in the whole tree', async () => {
     const journal = sqliteJournal(':memory:');
     const { agent: below, paid } = asking();
-    const above = defineAgent({
-      name: 'above',
-      models: [
-        rehearsalModel(({ prompt }) =>
-          prompt.some(({ role }) => role === 'tool')
-            ? report()
-            : { calls: [{ name: 'below', input: { prompt: 'Help.', reason: 'It is much.' } }] },
-        ),
-      ],
-      agents: { below },
-    });
+    const above = askingAgent('below', below);
     await leftWaiting(above, journal, 's', { metadata: { of: 'ada' } });
     expect(await resumeAll([above], { journal, logger })).toMatchObject({ sessions: [], waiting: ['s'] });
     const [one, ...others] = await pendingApprovals(journal, { metadata: { of: 'ada' } });

@@ -207,6 +207,15 @@ describe('C-1: a page that is loaded has its history', () => {
       ['b', 'Of Bob.', 'succeeded'],
     ]);
     expect((await listChats(journal, { metadata: { of: 'bob' } })).map(({ chatId }) => chatId)).toEqual(['b']);
+    // Whose a chat is, its last session says; what somebody else wrote is not shown.
+    const body = JSON.stringify({ id: 'a', messages: [user('Of Bob, too.')] });
+    const headers = { 'x-user': 'bob' };
+    await (await handle(new Request('http://localhost/', { method: 'POST', body, headers }))).text();
+    expect(await listChats(journal, { metadata: { of: 'ada' } })).toEqual([]);
+    expect((await listChats(journal, { metadata: { of: 'bob' } })).map(({ title }) => title)).toEqual([
+      'Of Bob, too.',
+      'Of Bob.',
+    ]);
     expect(await listChats(journal, { agent: 'other' })).toEqual([]);
     await journal.close();
   });

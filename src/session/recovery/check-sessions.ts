@@ -15,7 +15,7 @@ import { agentsSchema, byName } from './resume-all.ts';
 
 export type CheckSessionsOptions = {
   journal: Journal;
-  /** Also those that have ended; they are told as they were recorded, so nothing is asked of their agents. Default: false. */
+  /** Also checks ended sessions, which need nothing of their agent. Default: false. */
   ended?: boolean;
   /** See `resumeSession`. */
   renamedModels?: RenamedModels;
@@ -82,7 +82,7 @@ async function checkedSession(
   const isOver = hasEnded(entries);
   try {
     const head = recordedHead(entries, sessionId);
-    if (!isOver) differences.push(...agentDifferences(agent, head, renamed));
+    const resuming = isOver ? null : agentFor(agent, head, renamed, differences);
     const recording = new Recording([]);
     await recording.playInTurns(entries);
     const { difference, reworded, requests } = recording;
@@ -91,8 +91,8 @@ async function checkedSession(
       const what = `Entry ${entry}: "${recorded}" was decided, and would be "${replayed}".`;
       differences.push({ kind: 'decision', what });
     }
-    const sent = requests.findLast((one) => one.sessionId === sessionId);
-    if (!isOver && sent !== undefined) differences.push(...(await offerDifferences(agent, sent.tools)));
+    const offered = requests.flatMap((one) => (one.sessionId === sessionId ? one.tools : []));
+    if (resuming !== null) differences.push(...(await offerDifferences(resuming, head, offered)));
     for (const { entry, recorded, replayed } of reworded) {
       const what = `Entry ${entry}: ${JSON.stringify(recorded)} would be stated as ${JSON.stringify(replayed)}.`;
       differences.push({ kind: 'answer', what });
@@ -106,25 +106,39 @@ async function checkedSession(
   return { sessionId, agent: name, status, isFit: !differences.some(isRefused), differences };
 }
 
-function agentDifferences(agent: Agent, head: SessionHead, renamed: RenamedModels): SessionDifference[] {
+/** Returns the agent as it would resume the session; null, with the differences, if it cannot. */
+function agentFor(
+  agent: Agent,
+  head: SessionHead,
+  renamed: RenamedModels,
+  differences: SessionDifference[],
+): Agent | null {
   try {
-    recordedAgent(agent, head, renamed);
-    return [];
+    return recordedAgent(agent, head, renamed);
   } catch (error) {
     if (!(error instanceof PawlError) || error.code !== 'agent_changed') throw error;
-    return error.problems.map((what) => ({ kind: 'agent', what }));
+    differences.push(...error.problems.map((what): SessionDifference => ({ kind: 'agent', what })));
+    return null;
   }
 }
 
-/** The tools of the agent itself that the next request offers otherwise than the last: this breaks its cached prefix once. */
-async function offerDifferences({ tools }: Agent, offered: readonly OfferedTool[]): Promise<SessionDifference[]> {
-  const before = new Map(offered.map((tool) => [tool.name, JSON.stringify(tool)]));
+/**
+ * The tools of the agent that the session did not have, or that its requests offered in another form: such a tool breaks the
+ * cached prefix once.
+ */
+async function offerDifferences(
+  { tools }: Agent,
+  head: SessionHead,
+  offered: readonly OfferedTool[],
+): Promise<SessionDifference[]> {
+  const last = new Map(offered.map((tool) => [tool.name, JSON.stringify(tool)]));
   const found: SessionDifference[] = [];
   for (const [name, tool] of tools) {
-    const was = before.get(name);
+    const was = last.get(name);
     const is = JSON.stringify(await tool.offered);
-    if (was === undefined) found.push({ kind: 'request', what: `The tool ${name} is new.` });
-    else if (was !== is) found.push({ kind: 'request', what: `The tool ${name} is offered as ${is}; it was ${was}.` });
+    if (!head.tools.includes(name)) found.push({ kind: 'request', what: `The tool ${name} is new.` });
+    else if (was !== undefined && was !== is)
+      found.push({ kind: 'request', what: `The tool ${name} is offered as ${is}; it was ${was}.` });
   }
   return found;
 }

@@ -16,15 +16,15 @@ export type ResumeAllOptions = Omit<ResumeOptions, 'sessionId' | 'signal' | 'con
   /**
    * Looks again, every half of a lease, until `close` is called: for decisions and times that came, for sessions whose
    * process died, and for those that a journal which was away had suspended. What this process suspends meanwhile by
-   * `suspend` is left to others, unless a message comes for it. A function is told of each pass that did something, or
-   * failed. It keeps the process alive. Default: false.
+   * `suspend` stays suspended, unless a message arrives for it. A function is called after each pass that did something or failed.
+   * The watch keeps the process alive. Default: false.
    */
   watch?: boolean | ((pass: ResumePass | { error: unknown }) => void);
 };
 
 /** What one look at a journal brought. */
 export type ResumePass = {
-  /** The sessions that go on. */
+  /** The sessions that were resumed. */
   sessions: Session[];
   refused: RefusedSession[];
   /** The ids of sessions that a process runs, or whose process died less than a lease ago. */

@@ -27,7 +27,7 @@ const optionsSchema = lazily(() =>
 /**
  * Resumes the sessions of these agents that no process runs and that have something to do, for a process that starts: a
  * decision came, a time is over, or their process died in the middle of something. Those that only wait stay where they are,
- * and cost nothing (`waiting`). Sessions that another process takes meanwhile are its own. Resolves when all go on, or were
+ * and cost nothing (`waiting`). Sessions that another process takes meanwhile are its own. Resolves when each was resumed or
  * refused. Once `journal.leaseMs` is over, another call, or `watch`, resumes those in `running` whose process died. Rejects
  * with `invalid_options`, also for two agents with the same name.
  */

@@ -15,16 +15,16 @@ export type InterruptedCall = {
 };
 
 /**
- * What became of it (D-7). `done`: it was carried out, and this is what the tool would have returned. `notDone`: it was not,
- * so the tool runs now. `unknown`: nobody can say, so the model is told with this reason.
+ * The outcome of such a call (D-7). `done`: it was carried out, and this is what the tool would have returned. `notDone`: it
+ * was not, so the tool runs now. `unknown`: the outcome cannot be determined; the model gets this reason.
  */
 export type Reconciled = { done: unknown } | { notDone: true } | { unknown: string };
 
-/** What the model is told of a call whose outcome nobody knows (D-4). */
+/** What the model reads of a call with an unknown outcome (D-4). */
 export const interruptedText =
   'interrupted, outcome unknown: the process ended while the tool ran, and it was not run again.';
 
-/** Asks a tool what became of an interrupted call. A tool that fails, or says nothing that is known, does not know. */
+/** Asks a tool what became of an interrupted call. An error or an invalid answer counts as unknown. */
 export async function reconciled(tool: CatalogTool, input: unknown, run: ToolRun): Promise<Reconciled> {
   try {
     const said: unknown = await tool.reconcile?.(input, run);

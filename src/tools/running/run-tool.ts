@@ -193,7 +193,7 @@ async function again(
   return renderedBy(tool, value, input, run, limits);
 }
 
-/** The most bytes of a reason for which nobody knows what became of a call. */
+/** The most bytes of the reason for an unknown outcome. */
 const mostReasonBytes = 1_024;
 
 /** Returns a tool's value as a result: for an async iterable, the last value; the others are preliminary. */

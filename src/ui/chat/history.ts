@@ -1,7 +1,6 @@
 import { sleep, systemClock } from '../../host/clock.ts';
 import { PawlError } from '../../input/errors.ts';
 import type { Journal, JournaledSession, SessionHead } from '../../journal/journal.ts';
-import { billOf } from '../../journal/replay/bill.ts';
 import type { InputMessage } from '../../model/messages.ts';
 import { abortSession } from '../../session/recovery/messages.ts';
 import { replaySession } from '../../session/replay/replay-session.ts';
@@ -41,10 +40,16 @@ async function placeOf(
   const isLast = id === null && replies.length === 0;
   const replaced = isLast ? newest : known(id?.replace(/:user$/, ''));
   if (replaced !== undefined) {
-    const { head } = billOf(await journal.read(replaced.sessionId));
+    const head = await beginningOf(journal, replaced.sessionId);
     if (head?.chat !== undefined) return head.chat.after;
   }
   return replies.findLast((reply) => known(reply) !== undefined) ?? null;
+}
+
+/** Returns what a recorded session began with; null for one that the journal does not hold. */
+export async function beginningOf(journal: Journal, sessionId: string): Promise<SessionHead | null> {
+  const [first] = await journal.read(sessionId);
+  return first?.type === 'started' ? first.head : null;
 }
 
 /** The number of a session in its chat. */

@@ -1,11 +1,16 @@
 import { readUIMessageStream, type UIMessage } from 'ai';
 import { z } from 'zod';
-import type { Message } from '../../../machines/index.ts';
+import type { UserMessage } from '../../../machines/index.ts';
 import { check } from '../../input/check.ts';
 import { aFunction, nonBlank, texts } from '../../input/shapes.ts';
 import { checkJournal } from '../../journal/given.ts';
-import { type Journal, type JournaledSession, journalFormat, matchesQuery } from '../../journal/journal.ts';
-import { billOf } from '../../journal/replay/bill.ts';
+import {
+  type Journal,
+  type JournaledSession,
+  journalFormat,
+  matchesQuery,
+  type SessionHead,
+} from '../../journal/journal.ts';
 import { lazily } from '../../platform/lazily.ts';
 import { withoutSecrets } from '../../secrets/redact.ts';
 import { readSession } from '../../session/replay/replay-session.ts';
@@ -13,6 +18,7 @@ import { type Metadata, metadataShape } from '../../vocabulary/metadata.ts';
 import type { OnError } from '../masked-errors.ts';
 import type { PawlUIMessage } from '../ui-message.ts';
 import { toUIMessageStream } from '../ui-message-stream.ts';
+import { beginningOf } from './history.ts';
 
 export type UIHistoryOptions = {
   chatId: string;
@@ -35,7 +41,7 @@ const historySchema = lazily(() =>
 
 /**
  * Returns the messages of a chat as a page had them: what the user wrote, and each reply with its tool calls, approvals,
- * files and data. Where a message was edited or a reply made anew, the later one counts. The id of a reply is that of its
+ * files and data. Where a message was edited or a reply regenerated, the later version is returned. The id of a reply is that of its
  * session. Throws `invalid_options`.
  */
 export async function toUIMessages(journal: Journal, options: UIHistoryOptions): Promise<UIMessage[]> {
@@ -46,7 +52,7 @@ export async function toUIMessages(journal: Journal, options: UIHistoryOptions):
   const messages: UIMessage[] = [];
   const own = rows.map(({ sessionId }) => sessionId);
   for (let sessionId = newest; sessionId !== null && own.includes(sessionId); ) {
-    const { head } = billOf(await journal.read(sessionId));
+    const head = await beginningOf(journal, sessionId);
     // What an earlier version of Pawl wrote cannot be shown, and neither can what it continues.
     if (head === null || head.format !== journalFormat) break;
     const { events } = await readSession(journal, sessionId, { secrets });
@@ -56,14 +62,12 @@ export async function toUIMessages(journal: Journal, options: UIHistoryOptions):
     );
     let reply: UIMessage | null = null;
     for await (const message of readUIMessageStream<PawlUIMessage>({ stream: shown as never })) reply = message;
-    const { after, added } = head.chat ?? { after: null, added: 1 };
-    const said = head.messages.slice(-added).filter(({ role }) => role === 'user');
-    const parts = said.flatMap((message) => (message.role === 'user' ? partsOf(message, secrets) : []));
+    const parts = addedIn(head).flatMap((message) => partsOf(message, secrets));
     messages.unshift(
       ...(parts.length === 0 ? [] : [{ id: `${sessionId}:user`, role: 'user' as const, parts }]),
       ...(reply === null ? [] : [reply as UIMessage]),
     );
-    sessionId = after;
+    sessionId = head.chat?.after ?? null;
   }
   return messages;
 }
@@ -72,7 +76,12 @@ async function* listOf<Item>(items: readonly Item[]): AsyncGenerator<Item, void>
   yield* items;
 }
 
-function partsOf({ content }: Extract<Message, { role: 'user' }>, secrets: readonly string[]): UIMessage['parts'] {
+/** What the user of a chat said for a session. */
+function addedIn({ messages, chat }: SessionHead): UserMessage[] {
+  return messages.slice(-(chat?.added ?? 1)).flatMap((message) => (message.role === 'user' ? message : []));
+}
+
+function partsOf({ content }: UserMessage, secrets: readonly string[]): UIMessage['parts'] {
   return content.flatMap((part): UIMessage['parts'] => {
     if (part.type === 'text') return [{ type: 'text', text: withoutSecrets(part.text, secrets) }];
     const { data, mediaType, filename } = part;
@@ -104,10 +113,8 @@ const listSchema = lazily(() =>
 export async function listChats(journal: Journal, options: ListChatsOptions = {}): Promise<ListedChat[]> {
   checkJournal(journal);
   const { agent, metadata } = check(listSchema(), options, 'options', 'invalid_options');
-  const rows = await journal.list({
-    ...(agent !== undefined && { agent }),
-    ...(metadata !== undefined && { metadata }),
-  });
+  // By its last session alone is it decided whose a chat is, so all of them are asked for.
+  const rows = await journal.list(agent === undefined ? {} : { agent });
   const chats = new Map<string, JournaledSession[]>();
   for (const row of rows) {
     const [, chatId] = /^([\w-]{1,128}):\d+$/.exec(row.sessionId) ?? [];
@@ -119,9 +126,9 @@ export async function listChats(journal: Journal, options: ListChatsOptions = {}
     const first = sessions.toSorted((one, other) => one.createdAt - other.createdAt).find(matches);
     const [last] = sessions.toSorted((one, other) => other.createdAt - one.createdAt);
     if (first === undefined || last === undefined || !matches(last)) continue;
-    const { head } = billOf(await journal.read(first.sessionId));
-    const text = head?.messages
-      .flatMap((one) => (one.role === 'user' ? one.content : []))
+    const head = await beginningOf(journal, first.sessionId);
+    const text = (head === null ? [] : addedIn(head))
+      .flatMap(({ content }) => content)
       .find(({ type }) => type === 'text');
     const title = text?.type === 'text' ? text.text : '';
     listed.push({ chatId, title, status: last.status, createdAt: first.createdAt, updatedAt: last.updatedAt });

@@ -74,7 +74,7 @@ const approvalSchema = z.looseObject({ id: text, approved: flag, reason: text.op
  */
 export async function readUIRequest(body: unknown): Promise<UIRequest> {
   const { id, messages, trigger, messageId } = check(bodySchema, body, 'body', 'invalid_messages');
-  // A reply that is made anew, or a message that was edited, takes the place of what came after it.
+  // A regenerated reply or an edited message replaces what came after it.
   const place = typeof messageId === 'string' ? messageId : null;
   const isAnew = trigger === 'regenerate-message' || place !== null;
   const conversation = messages as unknown as UIMessage[];
