@@ -12,7 +12,13 @@ const files = globSync('test/**/*.test.ts').filter((file) => !(areSlow && ofQuic
 const isIsolated = (file: string) =>
   /^test.inspect/.test(file) ||
   /vi\.(?:mock|doMock|resetModules|stubGlobal)\(|\.implementations\b/.test(readFileSync(file, 'utf8'));
-const isolated = files.filter(isIsolated);
+/** What real processes, work trees and browsers take long for: `npm run long`. */
+const isLong = (file: string) =>
+  /^test.(?:workflow|simulation)/.test(file) ||
+  /^test.inspect.(?:live|page|pages-in-use|workflow)\./.test(file) ||
+  /^test.(?:acp.serve-acp|cli.work|journal.(?:crash|disk|kill|upgrades)|restate.deaths)\./.test(file);
+const long = files.filter(isLong);
+const isolated = files.filter((file) => isIsolated(file) && !isLong(file));
 const project = (name: string, include: string[], isolate: boolean) => ({
   extends: true as const,
   test: { name, include, isolate },
@@ -34,10 +40,11 @@ export default defineConfig({
     projects: [
       project(
         'shared',
-        files.filter((file) => !isolated.includes(file)),
+        files.filter((file) => !isolated.includes(file) && !isLong(file)),
         false,
       ),
       project('isolated', isolated, true),
+      project('long', long, true),
     ],
   },
 });
