@@ -9,9 +9,11 @@ export * from './contract/conversation.ts';
 export {
   type Counters,
   count,
+  countPrefixBreak,
   countSubAgent,
   countTool,
   emptyCounters,
+  type PrefixBreak,
   type ToolCounters,
 } from './contract/counters.ts';
 export { isSameDecision, isSameJson } from './contract/decisions.ts';

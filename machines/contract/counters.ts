@@ -2,6 +2,23 @@ import type { Fact } from './events.ts';
 import { noUsage, type Usage } from './reply.ts';
 import { type Slug, slugs } from './slugs.ts';
 
+/**
+ * Why a request does not extend the one before, so that a provider's cache is not read (B-5d): another target; another
+ * agent has the conversation; other instructions; a plan that offers other tools; an MCP server changed its list; the
+ * context guard left out what was sent; a compaction; a refused piece was replaced; the report alone is offered.
+ */
+export type PrefixBreak =
+  | 'target'
+  | 'handoff'
+  | 'instructions'
+  | 'plan'
+  | 'tools_changed'
+  | 'context_guard'
+  | 'compaction'
+  | 'refused_piece'
+  | 'report_only';
+
+type BreakTally = Partial<Record<PrefixBreak, number>>;
 type SlugTally = Partial<Record<Slug, number>>;
 
 /** What one tool did in a session. `calls` were executed (T-2), and `failed` of them failed. */
@@ -43,6 +60,8 @@ export type Counters = {
   collapses: number;
   waits: number;
   tokens: Usage;
+  /** How often a request did not extend the one before, by cause (B-5d). */
+  cachePrefixBreaks: BreakTally;
   /** US dollars, with an estimate where the provider counted no tokens; null after any request with an unknown price. */
   costUsd: number | null;
   /** How often each slug caused a failed attempt or the session's failure. */
@@ -68,6 +87,7 @@ export function emptyCounters(): Counters {
     collapses: 0,
     waits: 0,
     tokens: { ...noUsage },
+    cachePrefixBreaks: {},
     costUsd: 0,
     slugs: {},
     lateResults: 0,
@@ -189,12 +209,23 @@ function together(one: Counters, other: Counters): Counters {
     collapses: one.collapses + other.collapses,
     waits: one.waits + other.waits,
     tokens,
+    cachePrefixBreaks: breaksTogether(one.cachePrefixBreaks, other.cachePrefixBreaks),
     costUsd: costTogether(one.costUsd, other.costUsd),
     slugs: tallyTogether(one.slugs, other.slugs),
     lateResults: one.lateResults + other.lateResults,
     subAgents,
     tree,
   };
+}
+
+/** Counts a request that does not extend the one before, in place. */
+export function countPrefixBreak({ cachePrefixBreaks: breaks }: Counters, cause: PrefixBreak): void {
+  breaks[cause] = (breaks[cause] ?? 0) + 1;
+}
+
+function breaksTogether(one: BreakTally, other: BreakTally): BreakTally {
+  const causes = Object.keys({ ...one, ...other }) as PrefixBreak[];
+  return Object.fromEntries(causes.map((cause) => [cause, (one[cause] ?? 0) + (other[cause] ?? 0)]));
 }
 
 function tallyTogether(one: SlugTally, other: SlugTally): SlugTally {

@@ -1,6 +1,6 @@
 import type { CallAnswer, CallFacts, CallName } from './calls.ts';
 import type { Message } from './conversation.ts';
-import type { TurnPlan } from './effects.ts';
+import type { Permission, TurnPlan } from './effects.ts';
 import type { Fault, RefusedPiece } from './faults.ts';
 import type { Json } from './json.ts';
 import type { CollapseReason } from './limits.ts';
@@ -44,8 +44,15 @@ export type Fact =
   | { type: 'results.omitted'; turn: number; attempt: number; callIds: string[]; textTokens: number }
   /** A piece that a provider refused is replaced by a stub from now on (P-2). */
   | { type: 'piece.replaced'; turn: number; attempt: number; target: string; piece: RefusedPiece; detail: string }
-  /** Recorded before the request is sent (B-6). `notice` is the request's ephemeral message, if any (N-1). */
-  | { type: 'attempt.started'; turn: number; attempt: number; target: string; notice: string | null }
+  /** Recorded before the request is sent (B-6). `notice` is its ephemeral message, if any (N-1); `offer` are its tools (B-5). */
+  | {
+      type: 'attempt.started';
+      turn: number;
+      attempt: number;
+      target: string;
+      notice: string | null;
+      offer: Permission;
+    }
   | {
       type: 'attempt.replied';
       turn: number;

@@ -130,8 +130,8 @@ export function beginAttempt(context: TurnContext): Change<TurnContext, Fact> {
 
 /** Builds the fact that an attempt started, which is emitted before its request (B-6). */
 export function attemptFact(context: TurnContext): Fact {
-  const { turn, attempt, target, notice } = attemptInput(context);
-  return { type: 'attempt.started', turn, attempt, target: target.name, notice };
+  const { turn, attempt, target, notice, offer } = attemptInput(context);
+  return { type: 'attempt.started', turn, attempt, target: target.name, notice, offer };
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Counters, Fact, Failure, JsonObject, Repairs, ToolOutput } from '../../machines/index.ts';
+import type { Counters, Fact, Failure, JsonObject, PrefixBreak, Repairs, ToolOutput } from '../../machines/index.ts';
 import { ownCopy } from '../platform/own-copy.ts';
 import type { Metadata } from '../vocabulary/metadata.ts';
 
@@ -43,6 +43,8 @@ export type Sighting =
   | { type: 'server.lost'; server: string; message: string }
   | { type: 'server.unavailable'; server: string; message: string }
   | { type: 'server.toolsChanged'; server: string; tools: string[] }
+  /** The request of this attempt does not extend the one before, so no cache of a provider is read (B-5d). */
+  | { type: 'prefix.broken'; turn: number; attempt: number; target: string; cause: PrefixBreak }
   /** A provider's warning, such as an ignored setting; each is reported once. */
   | { type: 'model.warned'; target: string; warning: string }
   /** A result for a settled effect was dropped (D-2). */

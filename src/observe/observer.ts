@@ -176,11 +176,21 @@ export class Observer {
       for (const delta of this.deltaSecrets.rest()) this.passDelta(delta, this.options.times.now());
     if (this.isReplaying) this.options.replay?.beforeFact();
     this.publisher.publish({ ...this.eventOf(fact), ...this.envelope(deliveredAt), seq: this.next(1) });
-    if (fact.type === 'attempt.started') this.parts = 0;
+    if (fact.type === 'attempt.started') this.beginAttempt(fact, deliveredAt);
     const ending = endingIn(fact);
     if (ending === null) return;
     if (this.isReplaying) this.recordedEnd = ending;
     this.mode = afterEnd[this.mode];
+  }
+
+  /** Says whether the request extends the one before. It follows from the facts, so no journal holds it (D-3). */
+  private beginAttempt({ turn, attempt, target }: Extract<Fact, { type: 'attempt.started' }>, at: number): void {
+    this.parts = 0;
+    const { current: cause } = this.folds.counters.prefix;
+    if (cause === null) return;
+    const sighting: Sighting = { type: 'prefix.broken', turn, attempt, target, cause };
+    this.publisher.tellSighting(sighting, true);
+    this.publisher.publish({ ...sighting, ...this.envelope(at), seq: this.next(1) });
   }
 
   /** Receives a non-fact observation, seen at `at` (epoch ms). */

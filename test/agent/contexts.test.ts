@@ -110,6 +110,7 @@ describe('T-8: the context of an agent that a conversation is handed over to', (
     expect(result.success).toBe(true);
     expect(result.counters).toEqual(
       counters({
+        cachePrefixBreaks: { handoff: 1 },
         turns: 3,
         attempts: 3,
         toolCalls: { requested: 2, answered: 2, executed: 2, succeeded: 2 },

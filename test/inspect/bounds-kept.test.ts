@@ -10,7 +10,7 @@ import { changed, handMade, headOf } from '../support/hand-made.ts';
 
 const of = { turn: 1, attempt: 1, target: 'a' };
 const begun: Fact = { type: 'session.started', maxTurns: 2, maxRetries: 2, targets: ['a'] };
-const started: Fact = { type: 'attempt.started', ...of, notice: null };
+const started: Fact = { type: 'attempt.started', ...of, notice: null, offer: 'all' };
 const collapsed: Fact = { type: 'session.collapsed', turn: 1, from: 2, to: 1, reason: 'stop_requested' };
 const steps = (count: number) => Array.from({ length: count }, (_, index) => ({ facts: index + 1 }));
 

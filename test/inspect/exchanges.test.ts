@@ -14,6 +14,7 @@ const started = (turn: number, attempt = 1): Fact => ({
   attempt,
   target: `target-${turn}`,
   notice: null,
+  offer: 'all',
 });
 const replied = (turn: number, attempt = 1, callId = 'c1') => {
   const call = { type: 'tool-call' as const, callId, name: 'read', input: '{"q":1}', providerMetadata: null };

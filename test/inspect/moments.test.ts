@@ -12,6 +12,7 @@ const attempt = (number: number): Fact => ({
   attempt: number,
   target: 'a',
   notice: null,
+  offer: 'all',
 });
 const failed: Fact = {
   type: 'attempt.failed',

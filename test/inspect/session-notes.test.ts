@@ -27,7 +27,13 @@ describe('S-8: the notes in the list of what happened in a session', () => {
     const of = { turn: 1, attempt: 1, target: 'a' };
     const ended = fact({ type: 'attempt.finished', ...of });
     expect(
-      linesOf(new Rows(), [begun, fact({ type: 'attempt.started', ...of, notice: null }), lost, ended, lost]),
+      linesOf(new Rows(), [
+        begun,
+        fact({ type: 'attempt.started', ...of, notice: null, offer: 'all' }),
+        lost,
+        ended,
+        lost,
+      ]),
     ).toEqual([
       'session session (at most 4 turns × 3 attempts, on a, b) 1- running',
       '  attempt attempt 1 (a) 2-4 done',

@@ -11,7 +11,7 @@ const begun = fact({ type: 'session.started', maxTurns: 4, maxRetries: 3, target
 const turn = (number: number, isLastTurn = false) => fact({ type: 'turn.started', turn: number, isLastTurn });
 const of = { turn: 1, attempt: 1, target: 'a' };
 const attempt = (number = 1, notice: string | null = null) =>
-  fact({ type: 'attempt.started', ...of, attempt: number, notice });
+  fact({ type: 'attempt.started', ...of, attempt: number, notice, offer: 'all' });
 const call = { turn: 1, attempt: 1, index: 0, callId: 'c1', name: 'read' };
 const requested = fact({ type: 'tool.requested', kind: 'real', ...call });
 const answered = { executed: true, result: { success: true, value: 1, message: '' }, tokens: 1, kept: null } as const;

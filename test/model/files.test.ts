@@ -110,6 +110,7 @@ describe('files that a model cannot fetch itself', () => {
     expect(result.report.content).toBe('Seen.');
     expect(result.counters).toEqual(
       counters({
+        cachePrefixBreaks: { target: 1 },
         turns: 1,
         attempts: 2,
         failedAttempts: 1,

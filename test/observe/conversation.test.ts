@@ -210,7 +210,7 @@ describe('C-6: the conversation as a fold', () => {
   it('steering is added before the next request, or at the end of the session if no request follows', () => {
     const steered: Fact = { type: 'session.steered', text: 'Faster.' };
     expect(having(steered).messages).toEqual([task]);
-    const started: Fact = { type: 'attempt.started', ...position, target, notice: null };
+    const started: Fact = { type: 'attempt.started', ...position, target, notice: null, offer: 'all' };
     expect(having(steered, started, started).messages).toEqual([task, userMessage('Faster.')]);
     for (const how of ['succeeded', 'failed', 'aborted'] as const)
       expect(having(steered, { type: `session.${how}` } as Fact).messages).toEqual([task, userMessage('Faster.')]);

@@ -13,6 +13,7 @@ const started = (attempt: number, notice: string | null = null): Fact => ({
   attempt,
   target,
   notice,
+  offer: 'all',
 });
 const replied = (attempt: number): Fact => ({
   type: 'attempt.replied',

@@ -86,6 +86,7 @@ describe('the bound', () => {
     expect(requests.map(({ body }) => body.tool_choice)).toEqual(['auto', 'auto', 'auto', 'auto']);
     expect(result.counters).toEqual(
       counters({
+        cachePrefixBreaks: { report_only: 1 },
         turns: 3,
         attempts: 4,
         failedAttempts: 2,

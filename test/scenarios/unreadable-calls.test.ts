@@ -55,6 +55,7 @@ describe('C-5 P-1 N-1: a call that the provider itself could not read', () => {
       expect(ran.result.success).toBe(true);
       expect(ran.result.counters).toEqual(
         counters({
+          cachePrefixBreaks: { target: 1 },
           turns: 1,
           attempts: 2,
           failedAttempts: 1,

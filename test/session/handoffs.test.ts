@@ -70,6 +70,7 @@ describe('T-8: a conversation is handed over', () => {
     expect(result).toMatchObject({ success: true, agent: 'desk', handedTo: 'billing' });
     expect(result.counters).toEqual(
       counters({
+        cachePrefixBreaks: { handoff: 1 },
         turns: 3,
         attempts: 3,
         notices: 1,
@@ -177,6 +178,7 @@ describe('T-8: a conversation is handed over', () => {
     expect(result).toMatchObject({ success: true, handedTo: 'refunds' });
     expect(result.counters).toEqual(
       counters({
+        cachePrefixBreaks: { handoff: 2 },
         turns: 3,
         attempts: 3,
         toolCalls: {
@@ -233,6 +235,7 @@ describe('T-8: a conversation is handed over', () => {
     expect(result).toMatchObject({ success: true, handedTo: 'billing' });
     expect(result.counters).toEqual(
       counters({
+        cachePrefixBreaks: { handoff: 1 },
         turns: 3,
         attempts: 3,
         toolCalls: { requested: 3, answered: 3, executed: 2, succeeded: 2, acknowledged: 1 },

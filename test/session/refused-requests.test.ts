@@ -41,6 +41,7 @@ describe('P-2 T-6: a request that is too long', () => {
     expect(server.requests.filter((request) => sizeOf(request) > 6_000)).toHaveLength(1);
     expect(result.counters).toEqual(
       counters({
+        cachePrefixBreaks: { context_guard: 2 },
         ...{ turns: 5, attempts: 6, failedAttempts: 1, notices: 1, slugs: { context_guard: 1 } },
         ...{ tokens: result.counters.tokens, costUsd: null, reports: { attempted: 1 } },
         toolCalls: { requested: 5, answered: 5, executed: 4, succeeded: 4, acknowledged: 1 },
@@ -70,6 +71,7 @@ describe('P-2 T-6: a request that is too long', () => {
     expect(JSON.stringify(result.conversation)).toContain('Chapter 0: 0 1 2');
     expect(result.counters).toEqual(
       counters({
+        cachePrefixBreaks: { context_guard: 1 },
         ...{ turns: 1, attempts: 2, failedAttempts: 1, notices: 1, slugs: { context_guard: 1 } },
         ...{ tokens: result.counters.tokens, costUsd: null, reports: { attempted: 1 } },
         toolCalls: { requested: 1, answered: 1, acknowledged: 1 },
@@ -205,6 +207,7 @@ describe('P-2: a request of which a piece is refused', () => {
     expect(events.filter(({ type }) => type === 'piece.replaced')).toHaveLength(1);
     expect(result.counters).toEqual(
       counters({
+        cachePrefixBreaks: { refused_piece: 1 },
         ...{ turns: 2, attempts: 3, failedAttempts: 1, notices: 1, slugs: { invalid_request: 1 } },
         ...{ tokens: result.counters.tokens, costUsd: null, reports: { attempted: 1 } },
         toolCalls: { requested: 3, answered: 3, executed: 2, succeeded: 2, acknowledged: 1 },

@@ -45,6 +45,7 @@ describe('F-4c: a call that is written as text', () => {
     expect(slugs(result)).toEqual([[['call_as_text'], ['call_as_text']]]);
     expect(result.counters).toEqual(
       counters({
+        cachePrefixBreaks: { report_only: 1 },
         ...{ turns: 1, attempts: 2, failedAttempts: 2, notices: 2 },
         slugs: { call_as_text: 3, max_turns_exhausted: 1, retries_exhausted: 1 },
         ...{ tokens: tokensOf(2), costUsd: null },

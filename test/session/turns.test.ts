@@ -42,7 +42,7 @@ describe('T-7: a turn is prepared', () => {
       options: { context: { user: 'ada' } },
     });
     expect(result.success).toBe(true);
-    expect(result.counters).toEqual(counters({ ...oneCall, notices: 2 }));
+    expect(result.counters).toEqual(counters({ cachePrefixBreaks: { instructions: 1 }, ...oneCall, notices: 2 }));
     expect(told).toEqual([
       { turn: 1, isLastTurn: false, context: { user: 'ada' } },
       { turn: 2, isLastTurn: true, context: { user: 'ada' } },

@@ -4,7 +4,14 @@ import type { Logger } from '../../src/observe/log/logger.ts';
 import { Observer, type ObserverOptions } from '../../src/observe/observer.ts';
 
 const target = 'one';
-export const started = (attempt = 1): Fact => ({ type: 'attempt.started', turn: 1, attempt, target, notice: null });
+export const started = (attempt = 1): Fact => ({
+  type: 'attempt.started',
+  turn: 1,
+  attempt,
+  target,
+  notice: null,
+  offer: 'all',
+});
 export const failed = (...slugs: Slug[]): Fact => ({
   type: 'attempt.failed',
   turn: 1,

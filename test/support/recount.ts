@@ -45,12 +45,20 @@ export function recounted(result: SessionResult, events: readonly SessionEvent[]
       cacheRead: total('cacheRead'),
       cacheWrite: total('cacheWrite'),
     },
+    cachePrefixBreaks: breaksIn(events),
     costUsd: costs.reduce((sum, cost) => (sum === null || cost === null ? null : sum + cost), 0),
     slugs: tally([...attempts.flatMap((attempt) => attempt.slugs), ...(failure?.slugs ?? [])]),
     lateResults: of('effect.late'),
     subAgents: result.counters.subAgents,
     tree: treeOf(result),
   };
+}
+
+function breaksIn(events: readonly SessionEvent[]): Counters['cachePrefixBreaks'] {
+  const breaks: Counters['cachePrefixBreaks'] = {};
+  for (const event of events)
+    if (event.type === 'prefix.broken' && event.path.length === 0) breaks[event.cause] = (breaks[event.cause] ?? 0) + 1;
+  return breaks;
 }
 
 /** Adds the session's own counters to those of the trees below it. */

@@ -1,4 +1,4 @@
-import { turnName } from '../../../machines/index.ts';
+import { type Counters, turnName } from '../../../machines/index.ts';
 import { defineAgent } from '../../agent/define-agent.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { type BilledRequest, billOf, billTotal } from '../../journal/replay/bill.ts';
@@ -8,8 +8,16 @@ import { readAgentFile } from '../agent-file.ts';
 import { exitCodes, type Flags, UsageError } from '../command-line.ts';
 import { sessionRow, withJournal } from './opened-journal.ts';
 
-/** What requests with the same name cost. `savedUsd`: what the cache saved, for targets whose price is known; else null. */
-type CostRow = ReturnType<typeof billTotal> & { name: string; savedUsd: number | null };
+/**
+ * What requests with the same name cost. `savedUsd` is what the cache saved, and `brokenUsd` what it would have saved more
+ * if each request had extended the one before; null if a target has no price. `prefixBreaks` counts those that did not.
+ */
+type CostRow = ReturnType<typeof billTotal> & {
+  name: string;
+  savedUsd: number | null;
+  prefixBreaks: Counters['cachePrefixBreaks'];
+  brokenUsd: number | null;
+};
 
 /** `pawl cost`: what a session cost, by turn, agent and target; or each session of a journal. */
 export async function costCommand([id, ...rest]: readonly string[], flags: Flags): Promise<number> {
@@ -57,25 +65,34 @@ function rowsOf(
   const names = [...new Set(requests.map(nameOf))];
   return names.map((name) => {
     const own = requests.filter((request) => nameOf(request) === name);
-    return { name, ...billTotal(own), savedUsd: savedBy(own, prices) };
+    return { name, ...billTotal(own), ...ofCaches(own, prices) };
   });
 }
 
-/** What the cache saved: its tokens at the price of fresh input, less what they cost. */
-function savedBy(requests: readonly BilledRequest[], prices: Prices): number | null {
-  let saved = 0;
-  for (const { target, usage } of requests) {
+/** What the cache saved: its tokens at the price of fresh input, less what they cost; and what breaks of the prefix cost. */
+function ofCaches(
+  requests: readonly BilledRequest[],
+  prices: Prices,
+): Pick<CostRow, 'savedUsd' | 'prefixBreaks' | 'brokenUsd'> {
+  const prefixBreaks: CostRow['prefixBreaks'] = {};
+  let [savedUsd, brokenUsd]: [number | null, number | null] = [0, 0];
+  for (const { target, usage, prefixBreak, brokenTokens } of requests) {
+    if (prefixBreak !== null) prefixBreaks[prefixBreak] = (prefixBreaks[prefixBreak] ?? 0) + 1;
     const price = prices[target];
-    if (price === undefined) return null;
+    if (price === undefined || savedUsd === null || brokenUsd === null) {
+      [savedUsd, brokenUsd] = [null, null];
+      continue;
+    }
     const { input, cacheRead = input, cacheWrite = input } = price;
-    saved += (usage.cacheRead * (input - cacheRead) + usage.cacheWrite * (input - cacheWrite)) / 1_000_000;
+    savedUsd += (usage.cacheRead * (input - cacheRead) + usage.cacheWrite * (input - cacheWrite)) / 1_000_000;
+    brokenUsd += (brokenTokens * (input - cacheRead)) / 1_000_000;
   }
-  return saved;
+  return { savedUsd, prefixBreaks, brokenUsd };
 }
 
 function tableOf([by, rows]: [string, CostRow[]]): string {
   if (rows.length === 0) return `by ${by}: no request`;
-  const cells = rows.map(({ name, requests, usage, costUsd, savedUsd }) => [
+  const cells = rows.map(({ name, requests, usage, costUsd, savedUsd, prefixBreaks, brokenUsd }) => [
     tame(name).replaceAll('\n', ' '),
     counted(requests, 'request'),
     `${usage.input} in`,
@@ -83,13 +100,23 @@ function tableOf([by, rows]: [string, CostRow[]]): string {
     `${usage.output} out`,
     costUsd === null ? 'no price' : money(costUsd),
     savedUsd === null ? '' : `cache saved ${money(savedUsd)}`,
+    breaksText(prefixBreaks, brokenUsd),
   ]);
   const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0))) ?? [];
   const line = (row: readonly string[]) =>
     row
-      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .map((cell, column) => {
+        if (column === row.length - 1) return cell;
+        return column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0);
+      })
       .join('  ');
   return [by === 'all' ? 'in all' : `by ${by}`, ...cells.map((row) => `  ${line(row)}`.trimEnd())].join('\n');
+}
+
+function breaksText(breaks: CostRow['prefixBreaks'], brokenUsd: number | null): string {
+  const causes = Object.entries(breaks).map(([cause, count]) => `${count} ${cause}`);
+  if (causes.length === 0) return '';
+  return `prefix breaks: ${causes.join(', ')}${brokenUsd === null ? '' : ` cost ${money(brokenUsd)}`}`;
 }
 
 /** US dollars with as many digits as small sums need. */

@@ -1,4 +1,4 @@
-import type { Fact } from '../../../machines/index.ts';
+import type { Fact, PrefixBreak } from '../../../machines/index.ts';
 import type { Sighting } from '../../observe/events.ts';
 
 type Planned = Extract<Fact, { type: 'turn.planned' }>;
@@ -14,6 +14,19 @@ export function planText({ speaker, targets, tools, instructions }: Planned): st
     .join('; ');
 }
 
+/** Why a request does not extend the one before (B-5d). */
+const breakText: Record<PrefixBreak, string> = {
+  target: 'another target',
+  handoff: 'another agent has the conversation',
+  instructions: 'other instructions',
+  plan: 'the plan offers other tools',
+  tools_changed: 'an MCP server changed its tools',
+  context_guard: 'what was sent is left out',
+  compaction: 'earlier messages were compacted',
+  refused_piece: 'a refused piece was replaced',
+  report_only: 'the report alone is offered',
+};
+
 /** Returns the title and detail of a sighting's line; null for a sighting without a line. */
 export function noteOf(sighting: Sighting): [string, string] | null {
   switch (sighting.type) {
@@ -26,6 +39,8 @@ export function noteOf(sighting: Sighting): [string, string] | null {
       return [`server ${sighting.server}`, sighting.message];
     case 'server.toolsChanged':
       return [`server ${sighting.server}`, `its tools changed; ${sighting.tools.length} now`];
+    case 'prefix.broken':
+      return ['cache prefix broken', breakText[sighting.cause]];
     case 'conversation.repaired':
       return ['conversation repaired', JSON.stringify(sighting.repairs)];
     case 'session.resumed':

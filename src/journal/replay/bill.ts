@@ -1,4 +1,5 @@
-import { type Fact, noUsage, type Usage } from '../../../machines/index.ts';
+import { type Fact, noUsage, type PrefixBreak, type Usage } from '../../../machines/index.ts';
+import { PrefixBreaks } from '../../observe/prefix-breaks.ts';
 import type { JournalEntry, SessionHead } from '../journal.ts';
 import { restoredFacts } from './stored-facts.ts';
 
@@ -13,32 +14,61 @@ export type BilledRequest = {
   usage: Usage;
   /** US dollars; null for a target without a price. */
   costUsd: number | null;
+  /** Why the request did not extend the one before; null if it did (B-5d). */
+  prefixBreak: PrefixBreak | null;
+  /** The input tokens that a cache could not be read for, since the request did not extend the one before. */
+  brokenTokens: number;
 };
 
 /** What a session began with, and what its tree has spent. */
 export type SessionBill = { head: SessionHead | null; requests: BilledRequest[] };
 
-type Replied = Extract<Fact, { type: 'attempt.replied' }>;
+/** A session whose entries are read. */
+type Read = {
+  head: SessionHead;
+  deliveries: Parameters<typeof restoredFacts>[1][];
+  prefix: PrefixBreaks;
+  /** The input tokens of the request before. */
+  before: number;
+};
+
+/** The facts that say what a request begins with. */
+const ofPrefixes = new Set<string>([
+  ...(['session.prepared', 'turn.planned', 'tool.answered', 'results.omitted'] satisfies Fact['type'][]),
+  ...(['piece.replaced', 'attempt.started', 'attempt.replied'] satisfies Fact['type'][]),
+]);
 
 /** Returns what a session and its sub-agents spent, request by request: read from its entries, without its machines. */
 export function billOf(entries: readonly JournalEntry[]): SessionBill {
-  const scopes = new Map<string, { head: SessionHead; deliveries: Parameters<typeof restoredFacts>[1][] }>();
+  const scopes = new Map<string, Read>();
   const requests: BilledRequest[] = [];
   for (const entry of entries) {
-    if (entry.type === 'started') scopes.set(entry.scope, { head: entry.head, deliveries: [null] });
+    if (entry.type === 'started')
+      scopes.set(entry.scope, { head: entry.head, deliveries: [null], prefix: new PrefixBreaks(), before: 0 });
     const known = scopes.get(entry.scope);
     if (known === undefined) continue;
     if (entry.type === 'delivered') known.deliveries.push(entry.delivery);
+    if (entry.type === 'sighted') known.prefix.sighting(entry.sighting);
     if (entry.type !== 'stepped') continue;
     const delivery = known.deliveries.shift() ?? null;
-    const replied = entry.facts.filter(({ type }) => type === 'attempt.replied');
-    for (const { turn, attempt, target, usage, costUsd } of restoredFacts<Replied>(replied, delivery)) {
-      const { agent, sessionId } = known.head;
-      requests.push({ agent, sessionId, turn, attempt, target, usage, costUsd });
+    const told = entry.facts.filter(({ type }) => ofPrefixes.has(type));
+    for (const fact of restoredFacts(told, delivery)) {
+      known.prefix.fact(fact);
+      if (fact.type === 'attempt.replied') requests.push(billed(known, fact));
     }
   }
   return { head: scopes.get('')?.head ?? null, requests };
 }
+
+function billed(read: Read, { turn, attempt, target, usage, costUsd }: Replied): BilledRequest {
+  const { agent, sessionId } = read.head;
+  const prefixBreak = read.prefix.current;
+  const brokenTokens = prefixBreak === null ? 0 : Math.max(0, Math.min(read.before, usage.input) - usage.cacheRead);
+  if (usage.input > 0) read.before = usage.input;
+  return { agent, sessionId, turn, attempt, target, usage, costUsd, prefixBreak, brokenTokens };
+}
+
+type Replied = Extract<Fact, { type: 'attempt.replied' }>;
 
 /** Returns the sum of requests: their tokens, and their cost, which is null if one of them has no price. */
 export function billTotal(requests: readonly BilledRequest[]): {

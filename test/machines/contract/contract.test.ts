@@ -40,8 +40,8 @@ describe('S-4: the counters after each fact', () => {
   const failure = { slugs: ['no_targets', 'provider_auth'] as const, retryAt: null, detail: null };
   const facts: Fact[] = [
     { type: 'turn.started', turn: 1, isLastTurn: false },
-    { type: 'attempt.started', ...where, notice: null },
-    { type: 'attempt.started', ...where, notice: 'n' },
+    { type: 'attempt.started', ...where, notice: null, offer: 'all' },
+    { type: 'attempt.started', ...where, notice: 'n', offer: 'all' },
     {
       type: 'attempt.replied',
       ...where,

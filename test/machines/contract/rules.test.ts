@@ -166,7 +166,7 @@ describe('the rules', () => {
 
   it('S-4: counters start at zero and count each fact', () => {
     const counters = emptyCounters();
-    count(counters, { type: 'attempt.started', turn: 1, attempt: 1, target: 't', notice: 'n' });
+    count(counters, { type: 'attempt.started', turn: 1, attempt: 1, target: 't', notice: 'n', offer: 'all' });
     const { tree } = emptyCounters();
     const expected = { ...emptyCounters(), attempts: 1, requests: 1, notices: 1, tree: { ...tree, requests: 1 } };
     expect(counters).toEqual(expected);

@@ -89,7 +89,7 @@ describe('B-1 B-5 P-2 P-3 T-3: the decisions of a turn', () => {
         *1 with { target: { index: 9, name: "" } }
 
       its fact
-        { type: "attempt.started", turn: 2, attempt: 2, target: "one", notice: $2 }
+        { type: "attempt.started", turn: 2, attempt: 2, target: "one", notice: $2, offer: "all" }
       "
     `));
 
