@@ -256,7 +256,7 @@ const equivalents: Equivalent[] = [
     why: 'only a number is an integer',
   },
   {
-    file: 'observe/past-calls.ts',
+    file: 'observe/calls/past-calls.ts',
     original: /^\[\]$/,
     why: 'no call of a tool is among the default calls in either case',
   },

@@ -2,7 +2,7 @@ import type { ProviderV4 } from '@ai-sdk/provider';
 import { z } from 'zod';
 import type { HttpPolicy } from '../http/http-policy.ts';
 import { type PawlErrorCode, unexpected } from '../input/errors.ts';
-import { aFunction, oneOf, text, texts } from '../input/shapes.ts';
+import { aFunction, flag, oneOf, text, texts } from '../input/shapes.ts';
 import type { ModelReference, SizedModel, Target } from '../model/targets.ts';
 import type { Slice } from '../observe/slices.ts';
 import { aTelemetry } from '../observe/telemetry.ts';
@@ -13,7 +13,7 @@ import type { CatalogTool } from '../tools/catalog-tool.ts';
 import type { LocalTool } from '../tools/local.ts';
 import type { McpServerDefinition } from '../tools/mcp/pool.ts';
 import type { ToolPolicy } from '../tools/policies.ts';
-import { builtInsSchema } from '../vocabulary/built-ins.ts';
+import { type BuiltIns, optionalBuiltIns } from '../vocabulary/built-ins.ts';
 import type { Limits } from '../vocabulary/limits.ts';
 import { type Price, priceSchema } from '../vocabulary/prices.ts';
 import { settingsSchema } from '../vocabulary/settings.ts';
@@ -24,6 +24,10 @@ import type { PrepareTurn } from './turn-changes.ts';
 /** A provider may be a function, such as that of `@ai-sdk/openai`. */
 const isProvider = (value: unknown) =>
   ((typeof value === 'object' && value !== null) || typeof value === 'function') && 'languageModel' in value;
+
+export const builtInsSchema: z.ZodType<BuiltIns, BuiltIns> = z.strictObject(
+  Object.fromEntries(Object.keys(optionalBuiltIns).map((option) => [option, flag.optional()])),
+);
 
 /** An agent definition; unknown options are rejected. Models, tools, servers and sub-agents are checked separately. */
 export const definitionSchema = z.strictObject({

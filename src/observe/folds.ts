@@ -1,18 +1,18 @@
 import type { Message } from '../../machines/index.ts';
+import { FollowedCalls } from './calls/followed-calls.ts';
+import { KeptResults } from './calls/kept-results.ts';
+import { PastCalls } from './calls/past-calls.ts';
+import { AskedCalls, ClientCalls, WaitingApprovals } from './calls/waiting-calls.ts';
 import { Conversation } from './conversation.ts';
 import { SessionCounters } from './counters.ts';
 import type { EventListener, Fold, ToolTraits } from './events.ts';
-import { FollowedCalls } from './followed-calls.ts';
-import { KeptResults } from './kept-results.ts';
 import { Listener } from './listener.ts';
 import type { Logger } from './log/logger.ts';
 import { type LogContext, SessionLog } from './log/session-log.ts';
-import { PastCalls } from './past-calls.ts';
 import { Records } from './records.ts';
 import { type Slice, Slices } from './slices.ts';
 import { EventStream } from './stream/event-stream.ts';
 import type { SessionTelemetry } from './telemetry.ts';
-import { AskedCalls, ClientCalls, WaitingApprovals } from './waiting-calls.ts';
 
 export type FoldOptions = LogContext & {
   messages: Message[];

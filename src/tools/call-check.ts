@@ -1,7 +1,7 @@
 import type { CallFacts, JsonObject } from '../../machines/index.ts';
 import { inTime, type TaskLimits } from '../host/deadline.ts';
 import { messageOf } from '../input/errors.ts';
-import type { AnsweredCall } from '../observe/past-calls.ts';
+import type { AnsweredCall } from '../observe/calls/past-calls.ts';
 import { valueAt } from '../platform/plain-json.ts';
 import { parsedWhole } from '../schema/text-of-json.ts';
 import { after, type Validation } from '../schema/validation.ts';

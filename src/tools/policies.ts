@@ -6,7 +6,7 @@ import { inTime, type TaskLimits } from '../host/deadline.ts';
 import { check } from '../input/check.ts';
 import { expected, messageOf } from '../input/errors.ts';
 import { count } from '../input/shapes.ts';
-import type { AnsweredCall } from '../observe/past-calls.ts';
+import type { AnsweredCall } from '../observe/calls/past-calls.ts';
 import { lazily } from '../platform/lazily.ts';
 import type { Validation } from '../schema/schema.ts';
 

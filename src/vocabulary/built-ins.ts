@@ -1,6 +1,3 @@
-import { z } from 'zod';
-import { flag } from '../input/shapes.ts';
-
 /** The tool by which a session ends (F-1). */
 export const finalReportName = 'final_report';
 
@@ -21,10 +18,6 @@ export const optionalBuiltIns = {
 
 /** The `builtIns` of an agent. */
 export type BuiltIns = { [Option in keyof typeof optionalBuiltIns]?: boolean | undefined };
-
-export const builtInsSchema: z.ZodType<BuiltIns, BuiltIns> = z.strictObject(
-  Object.fromEntries(Object.keys(optionalBuiltIns).map((option) => [option, flag.optional()])),
-);
 
 /** Reserved tool names. */
 export const builtInNames: readonly string[] = [finalReportName, ...Object.values(optionalBuiltIns)];

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { CallFacts, Fact, Message } from '../../machines/index.ts';
+import { KeptResults } from '../../src/observe/calls/kept-results.ts';
+import { PastCalls } from '../../src/observe/calls/past-calls.ts';
 import type { Conversation } from '../../src/observe/conversation.ts';
 import type { SessionEvent } from '../../src/observe/events.ts';
-import { KeptResults } from '../../src/observe/kept-results.ts';
-import { PastCalls } from '../../src/observe/past-calls.ts';
 import { Slices, slice } from '../../src/observe/slices.ts';
 
 const answered = (index: number, more: object = {}): Fact =>

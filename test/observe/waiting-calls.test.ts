@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Fact } from '../../machines/index.ts';
-import { ClientCalls, WaitingApprovals } from '../../src/observe/waiting-calls.ts';
+import { ClientCalls, WaitingApprovals } from '../../src/observe/calls/waiting-calls.ts';
 
 type CallFact = 'tool.approvalRequested' | 'tool.approved' | 'tool.denied' | 'tool.started' | 'tool.answered';
 

@@ -70,8 +70,7 @@ describe('T-8: a conversation is handed over', () => {
     expect(result).toMatchObject({ success: true, agent: 'desk', handedTo: 'billing' });
     expect(result.counters).toEqual(
       counters({
-        cachePrefixBreaks: { handoff: 1 },
-        turns: 3,
+        ...{ cachePrefixBreaks: { handoff: 1 }, turns: 3 },
         attempts: 3,
         notices: 1,
         toolCalls: { requested: 3, answered: 3, executed: 2, succeeded: 2, acknowledged: 1 },
@@ -178,8 +177,7 @@ describe('T-8: a conversation is handed over', () => {
     expect(result).toMatchObject({ success: true, handedTo: 'refunds' });
     expect(result.counters).toEqual(
       counters({
-        cachePrefixBreaks: { handoff: 2 },
-        turns: 3,
+        ...{ cachePrefixBreaks: { handoff: 2 }, turns: 3 },
         attempts: 3,
         toolCalls: {
           requested: 4,
@@ -235,8 +233,7 @@ describe('T-8: a conversation is handed over', () => {
     expect(result).toMatchObject({ success: true, handedTo: 'billing' });
     expect(result.counters).toEqual(
       counters({
-        cachePrefixBreaks: { handoff: 1 },
-        turns: 3,
+        ...{ cachePrefixBreaks: { handoff: 1 }, turns: 3 },
         attempts: 3,
         toolCalls: { requested: 3, answered: 3, executed: 2, succeeded: 2, acknowledged: 1 },
         reports: { attempted: 1 },

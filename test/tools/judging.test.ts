@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { allow, deny, type PolicyCall, readBeforeWrite, requires, type ToolPolicy } from '../../src/index.ts';
-import type { AnsweredCall } from '../../src/observe/past-calls.ts';
+import type { AnsweredCall } from '../../src/observe/calls/past-calls.ts';
 import { manualClock } from '../../src/testing/index.ts';
 import { Policies } from '../../src/tools/policies.ts';
 

@@ -7,7 +7,7 @@ import {
   type ToolOutcome,
 } from '../../../machines/index.ts';
 import type { EffectPolicy } from '../../host/journaled.ts';
-import type { FollowedCalls } from '../../observe/followed-calls.ts';
+import type { FollowedCalls } from '../../observe/calls/followed-calls.ts';
 import type { Catalog } from '../../tools/catalog.ts';
 import { interruptedText } from '../../tools/running/reconcile.ts';
 

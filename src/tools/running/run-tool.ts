@@ -11,9 +11,9 @@ import {
 import { within } from '../../host/deadline.ts';
 import type { EffectContext } from '../../host/driver.ts';
 import { eventLoop } from '../../host/event-loop.ts';
+import type { FollowedCalls } from '../../observe/calls/followed-calls.ts';
+import type { KeptResults } from '../../observe/calls/kept-results.ts';
 import type { Conversation } from '../../observe/conversation.ts';
-import type { FollowedCalls } from '../../observe/followed-calls.ts';
-import type { KeptResults } from '../../observe/kept-results.ts';
 import { ownCopy } from '../../platform/own-copy.ts';
 import { isRecord } from '../../platform/plain-json.ts';
 import { oneAtATime } from '../../platform/promises.ts';

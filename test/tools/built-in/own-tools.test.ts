@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { builtInsSchema } from '../../../src/agent/definition.ts';
 import type { ReportFormat } from '../../../src/report/format.ts';
 import { callsInside } from '../../../src/tools/built-in/batch.ts';
 import { finalReportTool } from '../../../src/tools/built-in/final-report.ts';
 import * as list from '../../../src/tools/built-in/list.ts';
 import type { CatalogTool, ToolRun } from '../../../src/tools/catalog-tool.ts';
 import { handoffTool } from '../../../src/tools/handoff-tool.ts';
-import { builtInNames, builtInsSchema } from '../../../src/vocabulary/built-ins.ts';
+import { builtInNames } from '../../../src/vocabulary/built-ins.ts';
 
 const run: ToolRun = {
   callId: 'c',

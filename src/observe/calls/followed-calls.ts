@@ -1,5 +1,5 @@
-import type { Fact } from '../../machines/index.ts';
-import type { Fold, Sighting } from './events.ts';
+import type { Fact } from '../../../machines/index.ts';
+import type { Fold, Sighting } from '../events.ts';
 
 /** The calls that an MCP server answered with a task: its id, by call id. A process that resumes the session waits for it. */
 export class FollowedCalls implements Fold {

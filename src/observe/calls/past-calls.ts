@@ -1,6 +1,6 @@
-import type { CallFacts, Fact, JsonObject, Slug, ToolOutput } from '../../machines/index.ts';
-import type { Conversation } from './conversation.ts';
-import type { Fold } from './events.ts';
+import type { CallFacts, Fact, JsonObject, Slug, ToolOutput } from '../../../machines/index.ts';
+import type { Conversation } from '../conversation.ts';
+import type { Fold } from '../events.ts';
 
 /** An answered call, for policies to consult. `input` is as the model sent it, before validation. */
 export type AnsweredCall = {

@@ -1,8 +1,8 @@
-import { type Fact, keptResultId, outputText } from '../../machines/index.ts';
-import { headOf } from '../platform/text.ts';
-import { betweenSecrets } from '../secrets/redact.ts';
-import type { Conversation } from './conversation.ts';
-import type { Fold } from './events.ts';
+import { type Fact, keptResultId, outputText } from '../../../machines/index.ts';
+import { headOf } from '../../platform/text.ts';
+import { betweenSecrets } from '../../secrets/redact.ts';
+import type { Conversation } from '../conversation.ts';
+import type { Fold } from '../events.ts';
 
 /** The results that the model read only in part, or not at all, divided into pages. */
 export class KeptResults implements Fold {

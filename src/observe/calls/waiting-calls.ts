@@ -1,5 +1,5 @@
-import { approvalKey, type CallName, type Fact } from '../../machines/index.ts';
-import type { Fold, Sighting, ToolTraits } from './events.ts';
+import { approvalKey, type CallName, type Fact } from '../../../machines/index.ts';
+import type { Fold, Sighting, ToolTraits } from '../events.ts';
 
 /** The calls awaiting approval, by their ids. */
 export class WaitingApprovals implements Fold {
