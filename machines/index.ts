@@ -11,6 +11,7 @@ export {
   count,
   countPrefixBreak,
   countSubAgent,
+  countSummary,
   countTool,
   emptyCounters,
   type PrefixBreak,

@@ -1,3 +1,4 @@
+import type { SummaryRequest } from './effects.ts';
 import type { Fact } from './events.ts';
 import { noUsage, type Usage } from './reply.ts';
 import { type Slug, slugs } from './slugs.ts';
@@ -35,9 +36,10 @@ export type ToolCounters = {
 export type Counters = {
   /** Turns started. */
   turns: number;
-  /** Attempts started; each is one LLM request. */
+  /** Attempts started; each sends one LLM request. */
   attempts: number;
   failedAttempts: number;
+  /** LLM requests: those of the attempts, and those for summaries (T-9). */
   requests: number;
   toolCalls: {
     requested: number;
@@ -58,6 +60,8 @@ export type Counters = {
   reports: { attempted: number; rejected: number };
   notices: number;
   collapses: number;
+  /** Messages that took the place of earlier ones (T-9). */
+  compactions: number;
   waits: number;
   tokens: Usage;
   /** How often a request did not extend the one before, by cause (B-5d). */
@@ -85,6 +89,7 @@ export function emptyCounters(): Counters {
     reports: { attempted: 0, rejected: 0 },
     notices: 0,
     collapses: 0,
+    compactions: 0,
     waits: 0,
     tokens: { ...noUsage },
     cachePrefixBreaks: {},
@@ -109,10 +114,14 @@ export function count(counters: Counters, fact: Fact): void {
       if (fact.notice !== null) counters.notices += 1;
       return;
     case 'attempt.replied':
-      addUsage(counters.tokens, fact.usage);
-      addUsage(counters.tree.tokens, fact.usage);
-      counters.costUsd = costTogether(counters.costUsd, fact.costUsd);
-      counters.tree.costUsd = costTogether(counters.tree.costUsd, fact.costUsd);
+      countUsed(counters, fact);
+      return;
+    case 'conversation.compacted':
+      counters.compactions += 1;
+      if (fact.asked !== null) countUsed(counters, fact.asked);
+      return;
+    case 'compaction.failed':
+      if (fact.asked !== null) countUsed(counters, fact.asked);
       return;
     case 'attempt.failed':
       counters.failedAttempts += 1;
@@ -144,6 +153,19 @@ export function count(counters: Counters, fact: Fact): void {
       return;
     default:
       return;
+  }
+}
+
+/** Counts the request for a summary, when it is sent. */
+export function countSummary(counters: Counters): void {
+  counters.requests += 1;
+  counters.tree.requests += 1;
+}
+
+function countUsed(counters: Counters, { usage, costUsd }: Pick<SummaryRequest, 'usage' | 'costUsd'>): void {
+  for (const total of [counters, counters.tree]) {
+    addUsage(total.tokens, usage);
+    total.costUsd = costTogether(total.costUsd, costUsd);
   }
 }
 
@@ -207,6 +229,7 @@ function together(one: Counters, other: Counters): Counters {
     },
     notices: one.notices + other.notices,
     collapses: one.collapses + other.collapses,
+    compactions: one.compactions + other.compactions,
     waits: one.waits + other.waits,
     tokens,
     cachePrefixBreaks: breaksTogether(one.cachePrefixBreaks, other.cachePrefixBreaks),

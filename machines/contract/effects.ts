@@ -20,6 +20,8 @@ export type SessionEffectKinds = {
   prepare: { request: Record<string, never>; outcome: PrepareOutcome };
   /** Plan the next turn, for an agent with `prepareTurn` or `handoffs`. Key `turn-2/plan`. */
   plan: { request: PlanRequest; outcome: PlanOutcome };
+  /** Put one message in the place of earlier ones (T-9). Key `turn-2/compact`. */
+  compact: { request: CompactRequest; outcome: CompactOutcome };
   /** One LLM request. Key `turn-2/attempt-1/model`. */
   model: { request: ModelRequest; outcome: ModelOutcome };
   /** One invocation of a tool. Key `turn-2/attempt-1/tool-0`. */
@@ -89,6 +91,29 @@ export type TurnPlan = {
 /** `growth` estimates how many tokens the plan adds to the next request (T-6); less than 0 if it takes some away. */
 export type PlanOutcome = { ok: true; plan: TurnPlan; growth: number } | { ok: false; slug: Slug; message: string };
 
+/** The turn that the compaction precedes. `target` is the one in use, by index, and `windowTokens` its context window. */
+export type CompactRequest = { turn: number; target: number; windowTokens: number | null };
+
+/** The one LLM request for a summary, and what it used; `guessedTokens` where its provider does not say. */
+export type SummaryRequest = { target: string; usage: Usage; guessedTokens: number; costUsd: number | null };
+
+/**
+ * `message` takes the place of the messages at the positions of `ranges`, each from its first number to before its second.
+ * `tokens`, `results` and `oldText` are the size of the next request, as a preparation measures it. A compaction that is
+ * not `ok` changes nothing; `asked` is null if no model was.
+ */
+export type CompactOutcome =
+  | {
+      ok: true;
+      ranges: [from: number, to: number][];
+      message: string;
+      asked: SummaryRequest | null;
+      tokens: number;
+      results: SizedResult[];
+      oldText: number;
+    }
+  | { ok: false; detail: string; asked: SummaryRequest | null };
+
 /** The tools that a request offers, or the calls that its reply may make (B-5). */
 export type Permission = 'all' | 'report';
 
@@ -157,7 +182,9 @@ export type TurnAbort = { type: 'session.abort' };
 export type StopSlug = 'stopped' | 'budget_exhausted';
 export type SessionAbort = { type: 'session.abort'; reason: string };
 export type SessionSteer = { type: 'session.steer'; text: string };
-export type SessionCommand = SessionStop | SessionAbort | SessionSteer;
+/** Asks for a compaction before the next turn (T-9). */
+export type SessionCompact = { type: 'session.compact' };
+export type SessionCommand = SessionStop | SessionAbort | SessionSteer | SessionCompact;
 export type WorkflowAbort = { type: 'workflow.abort'; reason: string };
 
 /** A journal entry. The same session input and the same entries, in order, reproduce the session (D-3). */

@@ -1,6 +1,6 @@
 import type { CallAnswer, CallFacts, CallName } from './calls.ts';
 import type { Message } from './conversation.ts';
-import type { Permission, TurnPlan } from './effects.ts';
+import type { Permission, SummaryRequest, TurnPlan } from './effects.ts';
 import type { Fault, RefusedPiece } from './faults.ts';
 import type { Json } from './json.ts';
 import type { CollapseReason } from './limits.ts';
@@ -22,6 +22,16 @@ export type Fact =
   /** The next turn is planned (T-7); `targets` are names. */
   | ({ type: 'turn.planned'; turn: number; targets: string[] | null } & Omit<TurnPlan, 'targets'>)
   | { type: 'session.steered'; text: string }
+  /** `message` took the place of the messages at these positions, before this turn (T-9). */
+  | {
+      type: 'conversation.compacted';
+      turn: number;
+      ranges: [from: number, to: number][];
+      message: string;
+      asked: SummaryRequest | null;
+    }
+  /** The conversation stays as it was, and the context guard does what is left to do (T-9). */
+  | { type: 'compaction.failed'; turn: number; detail: string; asked: SummaryRequest | null }
   | { type: 'session.stopping' }
   | { type: 'session.aborting'; reason: string }
   /** `maxTurns` shrank from `from` to `to` (B-4). */

@@ -29,6 +29,11 @@ export function planKey(turn: number): string {
   return `${turnName(turn)}/plan`;
 }
 
+/** `turn-2/compact`. */
+export function compactKey(turn: number): string {
+  return `${turnName(turn)}/compact`;
+}
+
 /** `turn-2/attempt-1/model`. */
 export function modelKey(place: AttemptPlace): string {
   return `${attemptName(place)}/model`;

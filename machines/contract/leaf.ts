@@ -77,6 +77,7 @@ export function effectLeaf<K extends EffectKind>(kind: K): LeafLogic<K> {
 /** The leaves, by the names that the machines use to invoke them. */
 export const leaves = {
   prepare: effectLeaf('prepare'),
+  compact: effectLeaf('compact'),
   plan: effectLeaf('plan'),
   model: effectLeaf('model'),
   tool: effectLeaf('tool'),

@@ -4,39 +4,13 @@
  * session.rules.ts. `startSession` starts it.
  */
 
-import { assign, emit, enqueueActions, not, setup, stopChild } from 'xstate';
-import { steered } from '../contract/context.ts';
-import type { Delivered, SessionCommand, SessionSteer, TurnStop } from '../contract/effects.ts';
-import type { Fact } from '../contract/events.ts';
-import { closeKey, deadlineKey, planKey, prepareKey } from '../contract/keys.ts';
-import { leaves } from '../contract/leaf.ts';
-import type { CollapseCause, CollapseRequest } from '../contract/limits.ts';
-import { record } from '../contract/record.ts';
-import { turnMachine } from '../turn/turn.machine.ts';
-import type { TurnOutput } from '../turn/turn.types.ts';
-import {
-  aborted,
-  aborting,
-  afterPlanning,
-  afterPreparing,
-  afterTurn,
-  budgetMeasures,
-  budgetRemains,
-  collapse,
-  contextMeasures,
-  endFact,
-  failed,
-  failureOf,
-  freshSession,
-  isLastTurn,
-  outOfTurns,
-  planRequest,
-  stopping,
-  turnInput,
-  turnsRemain,
-  unready,
-} from './session.rules.ts';
-import type { Ending, SessionContext, SessionInput, SessionOutput } from './session.types.ts';
+import { not } from 'xstate';
+import type { SessionSteer } from '../contract/effects.ts';
+import { closeKey, compactKey, planKey, prepareKey } from '../contract/keys.ts';
+import type { CollapseCause } from '../contract/limits.ts';
+import { compactRequest } from './compaction.rules.ts';
+import { failed, freshSession, planRequest, turnInput } from './session.rules.ts';
+import { sessionSetup } from './session.setup.ts';
 
 /** Action parameters. */
 const ofOutput = <Output>({ event }: { event: { output: Output } }) => ({ output: event.output });
@@ -54,82 +28,7 @@ const abortAtOnce = {
 } as const;
 const collapseForBudget = { type: 'collapse', params: { reason: 'budget', slugs: ['budget_exhausted'] } } as const;
 
-type Readiness = { delivered: Delivered<'prepare' | 'plan'> };
-type DeadlineEvent =
-  | { type: 'xstate.done.actor.deadline'; output: Delivered<'wait'> }
-  | { type: 'xstate.error.actor.deadline' };
-
-export const sessionMachine = setup({
-  types: {
-    context: {} as SessionContext,
-    input: {} as SessionInput,
-    output: {} as SessionOutput,
-    events: {} as SessionCommand | CollapseRequest | DeadlineEvent,
-    emitted: {} as Fact,
-    children: {} as { prepare: 'prepare'; deadline: 'wait'; plan: 'plan'; turn: 'turn'; close: 'close' },
-    meta: {} as { rules: string[] },
-    tags: {} as 'steerable',
-  },
-  actors: { prepare: leaves.prepare, plan: leaves.plan, wait: leaves.wait, turn: turnMachine, close: leaves.close },
-  actions: {
-    announceStart: emit(({ context: { maxTurns, maxRetries, targets } }) => ({
-      type: 'session.started',
-      maxTurns,
-      maxRetries,
-      targets: targets.map((target) => target.name),
-    })),
-    watchDeadline: enqueueActions(({ context: { budget }, enqueue }) => {
-      if (budget.deadlineAt === null) return;
-      enqueue.spawnChild('wait', {
-        id: 'deadline',
-        input: { key: deadlineKey, request: { dueAt: budget.deadlineAt, kind: 'deadline' } },
-      });
-    }),
-    unwatchDeadline: stopChild('deadline'),
-    noteSteering: assign(({ context }, steering: { text: string }) => steered(context, steering)),
-    steerTurn: enqueueActions(({ enqueue }, { text }: { text: string }) =>
-      enqueue.sendTo('turn', { type: 'session.steer', text }),
-    ),
-    announceSteering: emit((_, { text }: { text: string }) => ({ type: 'session.steered', text })),
-    takePreparation: record(afterPreparing),
-    takePlan: record(afterPlanning),
-    noteStop: record(stopping),
-    noteAbort: record(aborting),
-    collapse: record(collapse),
-    guardContext: record(contextMeasures),
-    guardBudget: record(budgetMeasures),
-    beginTurn: assign(({ context }) => ({ turn: context.turn + 1 })),
-    announceTurn: emit(({ context }) => ({
-      type: 'turn.started',
-      turn: context.turn,
-      isLastTurn: isLastTurn(context),
-    })),
-    takeTurn: assign((_, { output }: { output: TurnOutput }) => afterTurn(output)),
-    stopTurn: enqueueActions(({ enqueue }, { slug, at }: Omit<TurnStop, 'type'>) =>
-      enqueue.sendTo('turn', { type: 'turn.stop', slug, at }),
-    ),
-    abortTurn: enqueueActions(({ enqueue }) => enqueue.sendTo('turn', { type: 'session.abort' })),
-    succeed: assign({ ending: { status: 'succeeded' } }),
-    failByDefect: assign((_, { error }: { error: unknown }) => ({ ending: failed('internal_error', String(error)) })),
-    failUnready: assign((_, { delivered }: Readiness) => ({ ending: unready(delivered.outcome) })),
-    failOutOfTurns: assign(({ context }) => ({ ending: outOfTurns(context) })),
-    failExhausted: assign(({ context }, { output }: { output: TurnOutput }) => ({
-      ending: { status: 'failed' as const, failure: failureOf(context, output) },
-    })),
-    abort: assign(({ context }) => ({ ending: aborted(context) })),
-    announceEnd: emit(({ context }) => endFact(context)),
-  },
-  guards: {
-    turnsRemain: ({ context }) => turnsRemain(context),
-    budgetRemains: ({ context }) => budgetRemains(context),
-    stopRequested: ({ context }) => context.stopRequested,
-    abortRequested: ({ context }) => context.abortReason !== null,
-    plansTurns: ({ context }) => context.plansTurns,
-    isReady: (_, { delivered }: Readiness) => delivered.outcome.ok,
-    turnWas: (_, { output, status }: { output: TurnOutput; status: TurnOutput['status'] }) => output.status === status,
-    endedAs: ({ context }, { status }: { status: Ending['status'] }) => context.ending?.status === status,
-  },
-}).createMachine({
+export const sessionMachine = sessionSetup.createMachine({
   id: 'session',
   description: 'One run of an agent on one prompt: bounded, answered and accounted for.',
   context: ({ input }) => freshSession(input),
@@ -158,6 +57,7 @@ export const sessionMachine = setup({
           guard: not('stopRequested'),
           actions: stop,
         },
+        'session.compact': { actions: 'requestCompaction' },
         'collapse.requested': {
           actions: { type: 'collapse', params: ofCause },
         },
@@ -174,7 +74,7 @@ export const sessionMachine = setup({
               {
                 guard: { type: 'isReady', params: ofDelivery },
                 target: 'advancing',
-                actions: [{ type: 'takePreparation', params: ofDelivery }, 'guardContext'],
+                actions: { type: 'takePreparation', params: ofDelivery },
               },
               { target: '#session.closing', actions: { type: 'failUnready', params: ofDelivery } },
             ],
@@ -182,15 +82,31 @@ export const sessionMachine = setup({
           },
           on: { 'session.abort': abortAtOnce },
         },
+        compacting: {
+          description: 'One message takes the place of earlier ones.',
+          meta: { rules: ['T-9'] },
+          invoke: {
+            id: 'compact',
+            src: 'compact',
+            input: ({ context }) => ({ key: compactKey(context.turn + 1), request: compactRequest(context) }),
+            onDone: {
+              target: 'advancing',
+              actions: { type: 'takeCompaction', params: ofDelivery },
+            },
+            onError: { target: '#session.closing', actions: { type: 'failByDefect', params: ofDefect } },
+          },
+          on: { 'session.abort': abortAtOnce },
+        },
         advancing: {
           description: 'Is another turn allowed?',
-          meta: { rules: ['B-2', 'B-3', 'B-4'] },
+          meta: { rules: ['B-2', 'B-3', 'B-4', 'T-6', 'T-9'] },
           entry: 'guardBudget',
           always: [
             { guard: not('turnsRemain'), target: '#session.closing', actions: 'failOutOfTurns' },
             { guard: not('budgetRemains'), target: '#session.closing', actions: 'failOutOfTurns' },
+            { guard: 'compactionIsDue', target: 'compacting' },
             { guard: 'plansTurns', target: 'planning' },
-            { target: 'turning', actions: ['beginTurn', 'announceTurn'] },
+            { target: 'turning', actions: ['guardContext', 'beginTurn', 'announceTurn'] },
           ],
         },
         planning: {
@@ -228,7 +144,7 @@ export const sessionMachine = setup({
               {
                 guard: { type: 'turnWas', params: ({ event }) => ({ status: 'progressed', output: event.output }) },
                 target: 'advancing',
-                actions: [{ type: 'takeTurn', params: ofOutput }, 'guardContext'],
+                actions: { type: 'takeTurn', params: ofOutput },
               },
               {
                 guard: { type: 'turnWas', params: ({ event }) => ({ status: 'exhausted', output: event.output }) },

@@ -26,6 +26,10 @@ export function freshSession(input: SessionInput): SessionContext {
     permits: null,
     spent: nothingSpent,
     size: emptySize,
+    compactsAt: input.compactsAt ?? null,
+    compactRequested: false,
+    compactedTokens: 0,
+    summarised: 0,
     lastTurnSlugs: [],
     stopRequested: false,
     abortReason: null,
@@ -62,7 +66,7 @@ export function turnInput(context: SessionContext): TurnInput {
     turn,
     isLastTurn: isLastTurn(context),
     lastTurnSlugs,
-    maxAttempts: requestsLeft(budget, spent, at) === 'many' ? context.maxRetries : 1,
+    maxAttempts: requestsLeft(budget, spent, at) === 'many' ? attemptsOf(context) : 1,
     maxToolCalls,
     finish,
     targets,
@@ -78,17 +82,18 @@ export function turnInput(context: SessionContext): TurnInput {
   };
 }
 
+/** Returns how many attempts the current turn has: a summary before it took the request of one (B-2). */
+function attemptsOf({ maxRetries, summarised, turn }: SessionContext): number {
+  return Math.max(1, summarised === turn ? maxRetries - 1 : maxRetries);
+}
+
 /** Returns the changes after a turn: target states, spending and the size of the next request. */
 export function afterTurn({ targets, current, spent, at, size }: TurnOutput): Partial<SessionContext> {
   return { targets, current, spent, at, size };
 }
 
-/** Applies the context guard before the next turn (T-6). One that is planned is guarded with its plan. */
+/** Applies the context guard before the next turn (T-6). */
 export function contextMeasures(context: SessionContext): Measures {
-  return context.plansTurns ? { change: {}, facts: [] } : guardMeasures(context);
-}
-
-function guardMeasures(context: SessionContext): Measures {
   const window = { ...context.window, windowTokens: largestWindow(context.targets) };
   if (guardContext(window, context.size).kind === 'fits') return { change: {}, facts: [] };
   return collapse(context, { reason: 'context_guard', slugs: ['context_guard'] });
@@ -176,7 +181,7 @@ export function afterPlanning(
     home: plan.once ? kept : null,
     size: { ...size, estimated: Math.max(0, estimated) },
   };
-  const guarded = guardMeasures({ ...context, ...change });
+  const guarded = contextMeasures({ ...context, ...change });
   const planned: Fact = { type: 'turn.planned', ...plan, turn: turn + 1, targets: names };
   return { change: { ...change, ...guarded.change }, facts: [planned, ...guarded.facts] };
 }

@@ -18,6 +18,8 @@ export type SessionInput = {
   windows?: Record<string, number>;
   /** Whether each turn is planned before it begins (T-7). */
   plansTurns: boolean;
+  /** The share of the context window's room from which on the conversation is compacted; without it, it never is (T-9). */
+  compactsAt?: number;
   /** Epoch ms of the start. */
   at: number;
 };
@@ -42,6 +44,14 @@ export type SessionContext = Pick<
   spent: Spent;
   /** The size of the next request (T-6). */
   size: RequestSize;
+  /** Null if the conversation is never compacted. */
+  compactsAt: number | null;
+  /** Whether a compaction was asked for, and is still to come. */
+  compactRequested: boolean;
+  /** The size of the next request after the last compaction, or when one failed; 0 before the first. */
+  compactedTokens: number;
+  /** The turn for which a summary took the request of an attempt; 0 if none did. */
+  summarised: number;
   /** Why the last turn is early. */
   lastTurnSlugs: Slug[];
   stopRequested: boolean;

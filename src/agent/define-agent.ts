@@ -18,6 +18,7 @@ import { checkServer } from '../tools/mcp/definition.ts';
 import { builtInNames } from '../vocabulary/built-ins.ts';
 import { limitsSchema } from '../vocabulary/limits.ts';
 import { nameRule, toolNamePattern } from '../vocabulary/tool-names.ts';
+import { checkSummaries, compactionOf } from './compaction.ts';
 import { type Agent, type AgentDefinition, definitionSchema, requireAgent } from './definition.ts';
 import { joined } from './handoffs.ts';
 
@@ -63,6 +64,10 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }, Con
   const contextSchema = definition?.contextSchema;
   const checkContext =
     contextSchema === undefined ? undefined : problems.collect(() => checkAtOnce(contextSchema, 'contextSchema'));
+  const compaction = problems.collect(() =>
+    compactionOf(definition, (model, field) => checkModel(model, field, Object.keys(definition.providers ?? {}))),
+  );
+  problems.collect(() => limits && checkSummaries(compaction ?? null, limits));
   problems.throwIfAny();
   const checkedLimits = Object.freeze(limits ?? limitsSchema.parse({}));
   const alone = {
@@ -71,6 +76,7 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }, Con
     limits: checkedLimits,
     targets: targetsOf(definition),
     format,
+    compaction: compaction ?? null,
     shown: null,
     checkContext: checkContext ?? null,
     tools: toolsOf({ ...definition, ...(finish !== undefined && { finish }) }, tools, format),
@@ -160,7 +166,8 @@ function toolsOf(
   own: readonly CatalogTool[],
   format: ReportFormat,
 ): Map<string, CatalogTool> {
-  const { finish, builtIns = {} } = definition;
+  const { finish, compact } = definition;
+  const builtIns = { readHistory: compact !== undefined, ...definition.builtIns };
   const tools = [...own, ...(finish === 'text' ? [] : [finalReportTool(format)]), ...builtInsOf(builtIns)];
   return new Map(tools.map((tool) => [tool.name, tool]));
 }

@@ -18,6 +18,7 @@ import type { Limits } from '../vocabulary/limits.ts';
 import { type Price, priceSchema } from '../vocabulary/prices.ts';
 import { settingsSchema } from '../vocabulary/settings.ts';
 import { nameRule, toolNamePattern } from '../vocabulary/tool-names.ts';
+import type { Compaction, CompactOptions } from './compaction.ts';
 import type { CheckInput, CheckReply, CheckReport } from './guardrails.ts';
 import type { PrepareTurn } from './turn-changes.ts';
 
@@ -93,6 +94,8 @@ export const definitionSchema = z.strictObject({
   secrets: texts.optional(),
   /** Watches each session that is given none of its own, such as `openTelemetry()` of `pawl/otel`; default: none. */
   telemetry: aTelemetry.optional(),
+  /** How a long conversation is compacted before a turn (T-9); default: it never is. */
+  compact: z.custom<CompactOptions>().optional(),
   /** Prices by target name (`provider:model`). */
   pricing: z.record(z.string(), priceSchema).optional(),
 });
@@ -114,6 +117,7 @@ export type AgentDefinition<R extends ReportDefinition = ReportDefinition, Conte
   | 'checkInput'
   | 'checkReply'
   | 'checkReport'
+  | 'compact'
 > & {
   models: readonly (ModelReference | SizedModel)[];
   report?: R;
@@ -124,6 +128,7 @@ export type AgentDefinition<R extends ReportDefinition = ReportDefinition, Conte
   checkReply?: CheckReply<Context>;
   checkReport?: CheckReport<Context>;
   contextSchema?: SchemaFor<Context>;
+  compact?: CompactOptions<Context>;
 };
 
 /**
@@ -136,6 +141,8 @@ export interface Agent<Report = unknown, Context = unknown> {
   readonly limits: Readonly<Limits>;
   /** The models in order of preference; each is resolved once for all sessions of the agent. */
   readonly targets: readonly Target[];
+  /** How its long conversations are compacted; null for one that never does. */
+  readonly compaction: Compaction | null;
   readonly format: ReportFormat;
   readonly tools: ReadonlyMap<string, CatalogTool>;
   /** The sub-agents, the MCP servers and the prices: its own, and those of the agents that it may hand over to. */

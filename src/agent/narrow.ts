@@ -4,6 +4,7 @@ import { unexpected } from '../input/errors.ts';
 import { builtInNames } from '../vocabulary/built-ins.ts';
 import { type Limits, limitsSchema } from '../vocabulary/limits.ts';
 import { overridesShape, type SessionOverrides } from '../vocabulary/overrides.ts';
+import { checkSummaries } from './compaction.ts';
 import type { Agent } from './definition.ts';
 
 /** Returns the agent as a session has narrowed it. Throws `invalid_options` for anything that the agent does not allow. */
@@ -20,6 +21,8 @@ export function narrowed<Report, Context>(
   );
   const shown = tools === undefined ? null : new Set(tools);
   if (shown !== null) checkTools(agent, shown);
+  const ownLimits = limits === undefined ? agent.limits : limitsWithin(agent.limits, limits);
+  checkSummaries(agent.compaction, ownLimits);
   const { agents, mcpServers } = agent;
   const isShown = (name: string) => shown === null || shown.has(name);
   const isNeeded = (server: string) => [...(shown ?? [])].some((name) => name.startsWith(`${server}__`));
@@ -31,7 +34,7 @@ export function narrowed<Report, Context>(
     }),
     agents: only(agents, isShown),
     mcpServers: shown === null ? mcpServers : only(mcpServers, isNeeded),
-    limits: limits === undefined ? agent.limits : limitsWithin(agent.limits, limits),
+    limits: ownLimits,
     targets: models === undefined ? agent.targets : models.map((name, index) => targetNamed(agent, name, index)),
     tools: new Map([...agent.tools].filter(([name]) => isShown(name) || builtInNames.includes(name))),
     shown,

@@ -23,12 +23,21 @@ export function notedSecrets(): string[] {
  * `ofTree` holds those of the sessions above.
  */
 export function secretsOf(definition: AgentDefinition, ofTree: readonly string[] = []): string[] {
-  const { settings, models, secrets = [], tools = {}, mcpServers = {}, agents = {}, handoffs = {} } = definition;
+  const {
+    settings,
+    models,
+    secrets = [],
+    tools = {},
+    mcpServers = {},
+    agents = {},
+    handoffs = {},
+    compact,
+  } = definition;
   const found = [
     ...ofTree,
     ...secrets,
     ...secretHeaders(settings?.headers ?? {}),
-    ...models.map(modelIn).flatMap(keyOf),
+    ...[...models.map(modelIn), ...(compact?.model === undefined ? [] : [compact.model])].flatMap(keyOf),
   ];
   for (const agent of [...Object.values(agents), ...Object.values(handoffs)])
     found.push(...secretsOf(agent.definition));

@@ -21,7 +21,8 @@ import {
 } from '../../machines/index.ts';
 import { withoutPiece } from '../vocabulary/refused-pieces.ts';
 import { estimateOutputTokens } from '../vocabulary/tokens.ts';
-import type { Fold, ToolTraits } from './events.ts';
+import { compacted, type Ranges } from './compaction.ts';
+import type { Fold, Sighting, ToolTraits } from './events.ts';
 
 /** The durable conversation, folded over the facts (D-6). It is well formed between any two attempts (C-6). */
 export class Conversation implements Fold {
@@ -30,6 +31,12 @@ export class Conversation implements Fold {
   given = 0;
   /** The position of the prompt: the last message of a user among those. */
   prompt = 0;
+  /** Where the turns begin; see `Compactable`. */
+  turnStarts: readonly number[] = [];
+  /** What compactions took out of the conversation, in order (T-9). */
+  readonly replaced: Message[] = [];
+  /** The model that is asked for a summary, while it is. */
+  summaryFrom: string | null = null;
   /** Changes when a message is not only appended. */
   revision = 0;
   /** The tools whose schema a provider refused; they are offered with one that permits anything (P-2). */
@@ -66,6 +73,7 @@ export class Conversation implements Fold {
   private begin(): void {
     this.given = this.messages.length;
     this.prompt = this.messages.findLastIndex(({ role }) => role === 'user');
+    this.turnStarts = this.messages.flatMap(({ role }, at) => (role === 'user' && at < this.prompt ? [at] : []));
     this.revision += 1;
     this.callIds.clear();
     this.answerTokens.clear();
@@ -125,6 +133,15 @@ export class Conversation implements Fold {
       case 'turn.planned':
         this.plan = fact;
         return;
+      case 'turn.started':
+        this.turnStarts = [...this.turnStarts, this.messages.length];
+        return;
+      case 'conversation.compacted':
+        this.compact(fact.ranges, fact.message);
+        return;
+      case 'compaction.failed':
+        this.summaryFrom = null;
+        return;
       case 'session.steered':
         this.steering.push(fact.text);
         return;
@@ -174,6 +191,21 @@ export class Conversation implements Fold {
   private replace(piece: RefusedPiece): void {
     if (piece.kind === 'schema') this.refusedSchemas.add(piece.tool);
     this.messages.splice(0, this.messages.length, ...withoutPiece(this.messages, piece));
+    this.revision += 1;
+  }
+
+  sighting(sighting: Sighting): void {
+    if (sighting.type === 'summary.requested') this.summaryFrom = sighting.target;
+  }
+
+  /** Puts one message in the place of earlier ones (T-9). */
+  private compact(ranges: Ranges, text: string): void {
+    const { messages, replaced, answerTokens, ...positions } = compacted(this, ranges, text);
+    this.messages.splice(0, this.messages.length, ...messages);
+    for (const message of replaced) this.replaced.push(message);
+    for (const callId of this.answerTokens.keys()) if (!answerTokens.has(callId)) this.answerTokens.delete(callId);
+    Object.assign(this, positions);
+    this.summaryFrom = null;
     this.revision += 1;
   }
 

@@ -43,6 +43,8 @@ export type Sighting =
   | { type: 'server.lost'; server: string; message: string }
   | { type: 'server.unavailable'; server: string; message: string }
   | { type: 'server.toolsChanged'; server: string; tools: string[] }
+  /** A model is asked for a summary (T-9): a request, as that of an attempt is. */
+  | { type: 'summary.requested'; turn: number; target: string }
   /** The request of this attempt does not extend the one before, so no cache of a provider is read (B-5d). */
   | { type: 'prefix.broken'; turn: number; attempt: number; target: string; cause: PrefixBreak }
   /** A provider's warning, such as an ignored setting; each is reported once. */

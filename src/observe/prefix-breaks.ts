@@ -37,6 +37,9 @@ export class PrefixBreaks implements Fold {
         if (fact.textTokens > 0 || fact.callIds.some((callId) => !this.fresh.has(callId)))
           this.done.add('context_guard');
         return;
+      case 'conversation.compacted':
+        this.done.add('compaction');
+        return;
       case 'piece.replaced':
         this.done.add('refused_piece');
         return;

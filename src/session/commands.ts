@@ -7,6 +7,8 @@ import { lazily } from '../platform/lazily.ts';
 import { depthProblem } from '../platform/plain-json.ts';
 import type { AnswerOptions, ApprovalInput, SuspendOptions } from './session.ts';
 import type { ClientAnswer, GivenDecision } from './sub-agents/sub-session.ts';
+import { isSteerable } from './wiring/driving.ts';
+import type { Wired } from './wiring/wiring.ts';
 
 /** Returns a value as JSON of its own. */
 function jsonOf(value: unknown, name: string): Json {
@@ -21,6 +23,25 @@ function jsonOf(value: unknown, name: string): Json {
 export function steering(text: unknown): SessionSteer {
   if (typeof text === 'string' && text.trim() !== '') return { type: 'session.steer', text };
   throw unexpected('invalid_options', 'text', text, 'a string that is not blank');
+}
+
+/** Steers a session, unless it is over or no request could carry the text. Returns whether it did. */
+export function steerOne(wired: Wired<unknown>, isOver: boolean, text: unknown): boolean {
+  const command = steering(text);
+  const isTaken = !isOver && isSteerable(wired);
+  if (isTaken) wired.machine.command(command);
+  return isTaken;
+}
+
+/** Asks for a compaction, unless the session is over. Throws for an agent whose sessions are never compacted (T-9). */
+export function compactOne(
+  { identity, machine }: Pick<Wired<unknown>, 'identity' | 'machine'>,
+  isOver: boolean,
+): boolean {
+  if (identity.agent.compaction === null)
+    throw new PawlError('invalid_options', 'The agent has no `compact`, so its sessions cannot be compacted.');
+  if (!isOver) machine.command({ type: 'session.compact' });
+  return !isOver;
 }
 
 /** Checks a position in the event stream. */

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { machinesVersion, type Repairs, type SessionInput } from '../../machines/index.ts';
 import type { Agent } from '../agent/definition.ts';
+import { unpricedIn } from '../agent/unpriced.ts';
 import { resultBytesIn } from '../context/context-guard.ts';
 import { check } from '../input/check.ts';
 import { messageOf, PawlError } from '../input/errors.ts';
 import { journalFormat, type SessionHead } from '../journal/journal.ts';
 import { lazily } from '../platform/lazily.ts';
 import { overridesIn } from '../vocabulary/overrides.ts';
-import { sessionInput, startingConversation, unpricedIn } from './input.ts';
+import { sessionInput, startingConversation } from './input.ts';
 import type { SessionOptions } from './options.ts';
 
 /** Returns what a new session begins with, and what was repaired in its messages. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Budget, repairConversation, requestBound, type SessionInput, userMessage } from '../../machines/index.ts';
 import { type Agent, requireAgent } from '../agent/definition.ts';
+import { unpricedIn } from '../agent/unpriced.ts';
 import { contextWindow } from '../context/context-guard.ts';
 import { check } from '../input/check.ts';
 import { PawlError, unexpected } from '../input/errors.ts';
@@ -121,6 +122,7 @@ export function sessionInput(agent: Agent, budget: SessionBudget, at: number): S
     window: contextWindow(limits, longestReply(agent)),
     ...windowsOf(agent),
     plansTurns: agent.voices.some((voice) => voice.name !== null || voice.definition.prepareTurn !== undefined),
+    ...(agent.compaction !== null && { compactsAt: agent.compaction.at }),
     at,
   };
 }
@@ -129,12 +131,6 @@ export function sessionInput(agent: Agent, budget: SessionBudget, at: number): S
 function windowsOf({ targets }: Agent): Pick<SessionInput, 'windows'> {
   const own = targets.flatMap(({ name, contextWindow: tokens }) => (tokens === null ? [] : [[name, tokens] as const]));
   return own.length === 0 ? {} : { windows: Object.fromEntries(own) };
-}
-
-/** The models of an agent and its sub-agents that have no price: they would spend nothing of a budget in US dollars (B-6). */
-export function unpricedIn({ name, targets, pricing, agents }: Agent): { agent: string; model: string }[] {
-  const own = targets.filter((target) => pricing[target.name] === undefined);
-  return [...own.map((target) => ({ agent: name, model: target.name })), ...Object.values(agents).flatMap(unpricedIn)];
 }
 
 /** Returns the most tokens that any of a session's agents lets a reply have; undefined if none says. */

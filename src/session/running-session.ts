@@ -5,7 +5,7 @@ import type { WaitingCall } from '../journal/journal.ts';
 import type { Player } from '../journal/replay/replay.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
 import type { SessionEvent, Sighting } from '../observe/events.ts';
-import { graceOf, position, steering } from './commands.ts';
+import { compactOne, graceOf, position, steerOne } from './commands.ts';
 import { answerIn, answerOne, approveOne, decideIn, waitingIn } from './deciding.ts';
 import { SessionLife } from './recovery/life.ts';
 import { ResumingPlayer } from './recovery/resuming-player.ts';
@@ -14,7 +14,7 @@ import { countersOf, type Ending, outputOf, sessionEnd, sessionResult } from './
 import type { AnswerOptions, ApprovalInput, Session, SessionResult, SuspendOptions } from './session.ts';
 import type { ClientAnswer, GivenDecision, SubSession } from './sub-agents/sub-session.ts';
 import type { SubSessions } from './sub-agents/sub-sessions.ts';
-import { abortion, isSteerable } from './wiring/driving.ts';
+import { abortion } from './wiring/driving.ts';
 import type { SessionParts } from './wiring/identity.ts';
 import { type Wired, wire } from './wiring/wiring.ts';
 
@@ -68,14 +68,15 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   steer(text: string): boolean {
-    const command = steering(text);
-    if (this.isOver || !isSteerable(this.wired)) return false;
-    this.wired.machine.command(command);
-    return true;
+    return steerOne(this.wired, this.isOver, text);
   }
 
   stop(): void {
     if (!this.isOver) this.wired.machine.command({ type: 'session.stop' });
+  }
+
+  compact(): boolean {
+    return compactOne(this.wired, this.isOver);
   }
 
   abort(reason: unknown = 'aborted by the caller'): void {

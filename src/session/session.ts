@@ -68,6 +68,11 @@ export type Session<Report = unknown> = {
    * aborted or has ended. A message that was taken and that no request carried stands in the conversation.
    */
   steer(text: string): boolean;
+  /**
+   * Compacts the conversation before the next turn, however full its window is, as the agent's `compact` says (T-9). Returns
+   * false if the session has ended. Throws `invalid_options` for an agent without `compact`.
+   */
+  compact(): boolean;
   /** Lets running work finish, then asks for the report on the next turn. */
   stop(): void;
   /** Ends the session now. Every call received so far is answered. */

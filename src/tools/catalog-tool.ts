@@ -38,6 +38,8 @@ export type ToolRun = ToolContext & {
   now(): number;
   /** A 1-based page of a large result in this session. */
   resultPage(id: string, page: number): { text: string; of: number } | null;
+  /** A 1-based page of what compactions took out of the conversation. */
+  historyPage(page: number): { text: string; of: number } | null;
 };
 
 /** A tool in the catalog, from any source. It is offered to the model and run under its name. */

@@ -14,6 +14,8 @@ export const optionalBuiltIns = {
   currentTime: 'current_time',
   /** Stores oversized results, to be read in pages; default: false. */
   readResult: 'read_result',
+  /** Lets the model read what compactions replaced, in pages; default: whether the agent has `compact`. */
+  readHistory: 'read_history',
 } as const;
 
 /** The `builtIns` of an agent. */

@@ -48,6 +48,7 @@ const places: Record<keyof AgentDefinition, ((own: string) => Partial<AgentDefin
   downloads: null,
   slices: null,
   secrets: (own) => ({ secrets: [own] }),
+  compact: () => ({ compact: { model: 'openai:gpt-5' } }),
   pricing: null,
   telemetry: null,
 };

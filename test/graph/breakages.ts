@@ -45,8 +45,8 @@ export const breakagesOfTheWhole: Breakage[] = [
   {
     name: 'B-2: a session gives each turn an attempt too many',
     file: 'machines/session/session.rules.ts',
-    from: "=== 'many' ? context.maxRetries : 1",
-    to: "=== 'many' ? context.maxRetries + 1 : 1",
+    from: "=== 'many' ? attemptsOf(context) : 1",
+    to: "=== 'many' ? attemptsOf(context) + 1 : 1",
   },
   {
     name: 'B-5: a session does not tell a turn that it is the last',

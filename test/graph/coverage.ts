@@ -57,7 +57,11 @@ export function walksWithin(size: 'small' | 'usual' | 'all'): Walks {
     session: {
       machine: sessionMachine,
       walks: isSmall
-        ? [sessionWalk(2, { budget: spentSoon }), sessionWalk(2, { plansTurns: true })]
+        ? [
+            sessionWalk(2, { budget: spentSoon }),
+            sessionWalk(2, { plansTurns: true }),
+            sessionWalk(2, { compactsAt: 0.5 }),
+          ]
         : [
             // More turns add no arrow and no guard, and take as long as all others.
             ...bounds.filter((turns) => size === 'all' || turns < 2).map((maxTurns) => sessionWalk(maxTurns)),
@@ -65,6 +69,7 @@ export function walksWithin(size: 'small' | 'usual' | 'all'): Walks {
             sessionWalk(size === 'all' ? 3 : 2, { budget: spentSoon }),
             sessionWalk(size === 'all' ? 2 : 1, { window }),
             sessionWalk(2, { plansTurns: true }),
+            sessionWalk(size === 'all' ? 2 : 1, { compactsAt: 0.5, window }),
             ...(size === 'all' ? [sessionWalk(1, { plansTurns: true, window })] : []),
           ],
     },
@@ -78,6 +83,7 @@ export function walksWithin(size: 'small' | 'usual' | 'all'): Walks {
         turnWalk(attempts, ['one'], { budget }),
         turnWalk(2, ['one'], { window }),
         turnWalk(attempts, ['one', 'two'], { isLastTurn: true }),
+        turnWalk(1, ['one'], { budget: spentSoon }),
         turnWalk(1, ['one'], { isLastTurn: true }),
         turnWalk(2, ['one'], { budget: { ...spentSoon, requests: 3 } }),
         ...(size === 'all' ? turnsOfAllKinds() : []),

@@ -24,6 +24,8 @@ export type Ledger = {
   requests: number;
   /** Requests of the current turn. */
   inTurn: number;
+  /** Requests for summaries since the last turn began. */
+  summaries: number;
   turns: number;
   maxTurns: number;
   isLastTurn: boolean;
@@ -53,6 +55,7 @@ export function freshLedger({ bound, budget, targets, at }: SessionInput): Ledge
     now: at,
     requests: 0,
     inTurn: 0,
+    summaries: 0,
     turns: 0,
     maxTurns: bound.maxTurns,
     isLastTurn: false,
@@ -125,7 +128,8 @@ export class Bookkeeper {
       case 'turn.started':
         if (this.isShort) this.collapse();
         ledger.turns += 1;
-        ledger.inTurn = 0;
+        ledger.inTurn = ledger.summaries;
+        ledger.summaries = 0;
         ledger.sentBefore = ledger.requests + ledger.below;
         ledger.hasFailed = false;
         ledger.isLastTurn = ledger.turns === ledger.maxTurns;
@@ -135,6 +139,14 @@ export class Bookkeeper {
       case 'session.collapsed':
         if (this.isShort) this.collapse();
         this.promise(fact.to === ledger.maxTurns, `B-4: maxTurns becomes ${ledger.maxTurns}, not ${fact.to}`);
+        break;
+      case 'conversation.compacted':
+      case 'compaction.failed':
+        if (fact.asked === null) break;
+        ledger.requests += 1;
+        ledger.summaries += 1;
+        this.promise(ledger.summaries === 1, 'T-9: one summary at most precedes a turn');
+        this.promise(this.left >= 1, 'T-9: a summary leaves its turn a request');
         break;
       case 'attempt.started':
         this.aims(this.targets.indexOf(fact.target));

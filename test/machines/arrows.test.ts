@@ -16,6 +16,7 @@ const machines = {
       { budget: { ...budget, requests: 2 } },
       { window },
       { plansTurns: true },
+      { compactsAt: 0.01, window },
     ].map((over) => ({ ...sessionWalk(3, over), key: sessionKey })),
   },
 };

@@ -29,7 +29,7 @@ describe('results that are read in pages', () => {
   });
   const messages: Message[] = [{ role: 'user', content: [{ type: 'text', text: 'said' }] }];
   const keptBy = (resultBytes: number, secrets: string[] = []) =>
-    new KeptResults(resultBytes, { messages } as Conversation, secrets);
+    new KeptResults(resultBytes, { messages, replaced: [] as Message[] } as Conversation, secrets);
 
   it('a result that was cut is found by its own id and by that of its call, and its pages make up the whole', () => {
     const kept = keptBy(260);

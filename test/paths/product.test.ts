@@ -47,7 +47,10 @@ describe('B-1 B-2 B-4 B-5 B-7 C-1 D-2 P-2 P-3 S-3: all machines of a session tog
       if (abstraction === undefined) throw new Error(`${machine} has no abstraction`);
       const usual = (process.env.PAWL_WALKS === 'all' ? walks : walksWithin('usual'))[name]?.walks ?? [];
       // `npm run verify` checks the promises of this one too.
-      const walked = abstractSteps(abstraction, machine === 'session' ? [...usual, sessionWalk(3)] : usual);
+      const walked = abstractSteps(
+        abstraction,
+        machine === 'session' ? [...usual, sessionWalk(3), sessionWalk(2, { compactsAt: 0.5 })] : usual,
+      );
       const taken = new Set(products().flatMap(({ steps }) => [...(steps.get(machine) ?? [])]));
       expect(taken.size).toBeGreaterThan(0);
       expect([...taken].filter((step) => !walked.has(step))).toEqual([]);

@@ -14,11 +14,12 @@ const tools: Record<string, { afterCrash?: string; isClientSide?: boolean }> = {
 const catalog = { get: (name: string) => tools[name] } as unknown as Catalog;
 const call = (name: string, callId = 'c') =>
   ({ kind: 'tool', key: 'k', request: { name, callId } }) as unknown as Effect;
-const followed = { taskOf: (callId: string) => (callId === 'followed' ? 'task' : null) };
+const followedCalls = { taskOf: (callId: string) => (callId === 'followed' ? 'task' : null) };
+const begun = { followedCalls, conversation: { summaryFrom: null } };
 const other = (kind: Effect['kind']) => ({ kind, key: 'k', request: {} }) as unknown as Effect;
 
 describe('D-4: what becomes of an effect when its process dies', () => {
-  const { interrupted } = effectPolicy(catalog, followed, () => false);
+  const { interrupted } = effectPolicy(catalog, begun, () => false);
 
   it('a request in flight is a fault; its price is not known', () => {
     expect(interrupted(other('model'))).toEqual({
@@ -60,12 +61,12 @@ describe('D-4: what becomes of an effect when its process dies', () => {
 
 describe('D-4: what a suspension waits for', () => {
   it('tools and requests, but not people, timers or sub-agents', () => {
-    const { isAwaited } = effectPolicy(catalog, followed, () => false);
+    const { isAwaited } = effectPolicy(catalog, begun, () => false);
     for (const name of ['plain', 'answered', 'repeated', 'unknown']) expect(isAwaited(call(name))).toBe(true);
     for (const name of ['continued', 'outside']) expect(isAwaited(call(name))).toBe(false);
     expect(isAwaited(call('plain', 'followed'))).toBe(false);
     for (const kind of ['model', 'prepare', 'close'] as const) expect(isAwaited(other(kind))).toBe(true);
     for (const kind of ['wait', 'approval'] as const) expect(isAwaited(other(kind))).toBe(false);
-    expect(effectPolicy(catalog, followed, () => true).isAwaited(other('close'))).toBe(false);
+    expect(effectPolicy(catalog, begun, () => true).isAwaited(other('close'))).toBe(false);
   });
 });

@@ -14,7 +14,7 @@ export function recounted(result: SessionResult, events: readonly SessionEvent[]
   return {
     turns: turns.length,
     attempts: attempts.length,
-    requests: attempts.length,
+    requests: attempts.length + of('summary.requested'),
     failedAttempts: attempts.filter((attempt) => attempt.status === 'failed').length,
     toolCalls: {
       requested: of('tool.requested'),
@@ -37,6 +37,7 @@ export function recounted(result: SessionResult, events: readonly SessionEvent[]
     reports: { attempted: of('report.rejected') + of('report.accepted'), rejected: of('report.rejected') },
     notices: attempts.filter((attempt) => attempt.notice !== null).length,
     collapses: of('session.collapsed'),
+    compactions: of('conversation.compacted'),
     waits: of('wait.started'),
     tokens: {
       input: total('input'),

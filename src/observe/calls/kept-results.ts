@@ -3,10 +3,13 @@ import { headOf } from '../../platform/text.ts';
 import { betweenSecrets } from '../../secrets/redact.ts';
 import type { Conversation } from '../conversation.ts';
 import type { Fold } from '../events.ts';
+import { transcriptOf } from '../transcript.ts';
 
 /** The results that the model read only in part, or not at all, divided into pages. */
 export class KeptResults implements Fold {
   private readonly kept = new Map<string, { text: string; pages?: string[] }>();
+  /** The pages of so many messages. */
+  private history: { of: number; pages: string[] } = { of: 0, pages: [] };
   private readonly pageBytes: number;
   private readonly conversation: Conversation;
   private readonly secrets: readonly string[];
@@ -36,9 +39,20 @@ export class KeptResults implements Fold {
     return text === undefined ? null : { text, of: pages.length };
   }
 
+  /** Returns page `number`, from 1, of what compactions took out of the conversation (T-9); null if there is no such page. */
+  historyPage(number: number): { text: string; of: number } | null {
+    const { replaced } = this.conversation;
+    if (this.history.of !== replaced.length)
+      this.history = { of: replaced.length, pages: this.pagesOf(transcriptOf(replaced)) };
+    const { pages } = this.history;
+    const text = pages[number - 1];
+    return text === undefined || replaced.length === 0 ? null : { text, of: pages.length };
+  }
+
   /** The text of an answer in the conversation: a request may have left it out (T-6). */
   private answerTo(callId: string): string {
-    for (const { role, content } of this.conversation.messages) {
+    const { messages, replaced } = this.conversation;
+    for (const { role, content } of [...replaced, ...messages]) {
       if (role !== 'tool') continue;
       const answer = content.find((part) => part.toolCallId === callId);
       if (answer !== undefined) return outputText(answer.output);

@@ -1,8 +1,7 @@
-import type { CallName, Effect, EffectKinds, ToolOutcome } from '../../../machines/index.ts';
+import type { CallName, Effect, ToolOutcome } from '../../../machines/index.ts';
+import { allHave } from '../../agent/handoffs.ts';
 import { resultBytesIn } from '../../context/context-guard.ts';
 import { RequestMeter } from '../../context/request-meter.ts';
-import { sleep } from '../../host/clock.ts';
-import { waitOut } from '../../host/deadline.ts';
 import type { EffectContext, Perform } from '../../host/driver.ts';
 import type { ModelEffectOptions } from '../../model/model-effect.ts';
 import { NamedFiles } from '../../model/prompt/files.ts';
@@ -15,14 +14,18 @@ import { clientOutcome } from '../../tools/client-tool.ts';
 import { Questions } from '../../tools/questions.ts';
 import { runTool, type ToolEffectOptions } from '../../tools/running/run-tool.ts';
 import { Slots } from '../../tools/running/slots.ts';
+import { optionalBuiltIns } from '../../vocabulary/built-ins.ts';
 import type { SubAgents } from '../sub-agents/sub-agents.ts';
 import type { SessionIdentity } from '../wiring/identity.ts';
 import type { Checks } from './checks.ts';
+import { compact } from './compact.ts';
 import { planTurn } from './plan.ts';
 import { prepare } from './prepare.ts';
 import { SessionForms } from './session-forms.ts';
+import type { CompactParts } from './summary.ts';
 import { SessionTools } from './tools.ts';
 import { turnTools } from './turn-tools.ts';
+import { untilDecided, waited } from './waits.ts';
 
 /** The effects of one session. State that outlives an effect is kept in the folds (D-1). */
 export class SessionEffects {
@@ -94,6 +97,8 @@ export class SessionEffects {
     switch (effect.kind) {
       case 'prepare':
         return prepare({ ...this.planning, open: (own) => this.open(own) }, signal);
+      case 'compact':
+        return compact(this.compacting, effect.request, signal);
       case 'plan':
         return planTurn(this.planning, effect.request, signal);
       case 'model':
@@ -101,9 +106,9 @@ export class SessionEffects {
       case 'tool':
         return runTool(this.toolOptions, effect.request, context);
       case 'approval':
-        return this.approval(context);
+        return untilDecided(this.identity, context);
       case 'wait':
-        return this.wait(effect.request, context);
+        return waited(this.identity.around, effect.request, context);
       case 'close':
         return this.tools.close().then(() => ({}));
       default:
@@ -121,22 +126,17 @@ export class SessionEffects {
     return clientOutcome(this.toolOptions, call, answer);
   }
 
-  /** The decision is delivered from outside (`approve`); here it only times out (T-2). */
-  private async approval({ signal, since }: EffectContext): Promise<EffectKinds['approval']['outcome']> {
-    const { agent, around } = this.identity;
-    const { clock } = around;
-    await waitOut({ clock, timeoutMs: agent.limits.approvalTimeoutMs, signal }, since);
-    return { decision: 'timeout', reason: null };
-  }
-
-  /** Waits until a target is free, or for the deadline (P-3). */
-  private async wait({ dueAt, kind }: EffectKinds['wait']['request'], { signal, since }: EffectContext) {
-    const { clock } = this.identity.around;
-    // If the clock was set back, the wait would last longer than it was meant to.
-    const isSetBack = clock.now() < since;
-    const leftMs = dueAt - (isSetBack ? since : clock.now());
-    await (kind === 'deadline' || isSetBack ? sleep(clock, leftMs, signal) : clock.sleepUntil(dueAt, signal));
-    return {};
+  private get compacting(): CompactParts {
+    const { identity, meter, modelOptions: model, observer } = this;
+    const { agent, head, around, secrets, contextFor, log } = identity;
+    return {
+      ...{ agent, contextFor, secrets, meter, model },
+      conversation: observer.folds.conversation,
+      window: head.input.window,
+      isReadable: allHave(agent, optionalBuiltIns.readHistory),
+      written: async () => await log?.tree.write(),
+      clock: around.clock,
+    };
   }
 
   private get planning() {

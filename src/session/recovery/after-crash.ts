@@ -1,4 +1,5 @@
 import {
+  type CompactOutcome,
   type Effect,
   type Fault,
   failedOutcome,
@@ -8,23 +9,27 @@ import {
 } from '../../../machines/index.ts';
 import type { EffectPolicy } from '../../host/journaled.ts';
 import type { FollowedCalls } from '../../observe/calls/followed-calls.ts';
+import type { Conversation } from '../../observe/conversation.ts';
 import type { Catalog } from '../../tools/catalog.ts';
 import { interruptedText } from '../../tools/running/reconcile.ts';
 
-type Followed = Pick<FollowedCalls, 'taskOf'>;
+/** What the folds know of what had begun. */
+type Begun = { followedCalls: Pick<FollowedCalls, 'taskOf'>; conversation: Pick<Conversation, 'summaryFrom'> };
 
 /**
  * How a session's effects go on after its process died or suspended it (D-4). `hasSubAgents`: whether some still
  * run, which the end of the session waits for and a suspension does not.
  */
-export function effectPolicy(catalog: Catalog, followed: Followed, hasSubAgents: () => boolean): EffectPolicy {
+export function effectPolicy(catalog: Catalog, begun: Begun, hasSubAgents: () => boolean): EffectPolicy {
   return {
-    interrupted: (effect) => interruptedOutcome(catalog, followed, effect),
+    interrupted: (effect) => interruptedOutcome(catalog, begun, effect),
     isAwaited: (effect) => {
       if (effect.kind === 'tool') {
         const { name, callId } = effect.request;
         const tool = catalog.get(name);
-        return tool?.afterCrash !== 'continue' && tool?.isClientSide !== true && followed.taskOf(callId) === null;
+        return (
+          tool?.afterCrash !== 'continue' && tool?.isClientSide !== true && begun.followedCalls.taskOf(callId) === null
+        );
       }
       if (effect.kind === 'close') return !hasSubAgents();
       return effect.kind !== 'wait' && effect.kind !== 'approval';
@@ -35,14 +40,16 @@ export function effectPolicy(catalog: Catalog, followed: Followed, hasSubAgents:
 /** The outcome of an effect that had begun; null if it is performed again. */
 export function interruptedOutcome(
   catalog: Catalog,
-  followed: Followed,
+  begun: Begun,
   effect: Effect,
-): ModelOutcome | ToolOutcome | null {
+): ModelOutcome | ToolOutcome | CompactOutcome | null {
+  const { summaryFrom } = begun.conversation;
   if (effect.kind === 'model') return interruptedRequest;
+  if (effect.kind === 'compact' && summaryFrom !== null) return interruptedSummary(summaryFrom);
   // What only reads, opens, closes or waits is performed again.
   if (effect.kind !== 'tool' || isRepeated(catalog, effect.request.name)) return null;
   // Its server has it still.
-  if (followed.taskOf(effect.request.callId) !== null) return null;
+  if (begun.followedCalls.taskOf(effect.request.callId) !== null) return null;
   return interruptedCall;
 }
 
@@ -67,5 +74,11 @@ export const interruptedRequest: ModelOutcome = {
   costUsd: 0,
   measured: null,
 };
+
+/** The outcome of a compaction whose request for a summary was in flight: it counts, and is not sent again (B-6). */
+function interruptedSummary(target: string): CompactOutcome {
+  const asked = { target, usage: noUsage, guessedTokens: 0, costUsd: 0 };
+  return { ok: false, detail: 'The process ended while the summary was in flight.', asked };
+}
 
 const interruptedCall: ToolOutcome = failedOutcome('interrupted', interruptedText);

@@ -1,4 +1,4 @@
-import type { Effect, Failure, JsonObject, ModelOutcome, ToolOutcome } from '../../../machines/index.ts';
+import type { Effect, Failure, JsonObject } from '../../../machines/index.ts';
 import type { JournaledDriver } from '../../host/journaled.ts';
 import type { ResumedDriver } from '../../host/resumed.ts';
 import type { ScopeLog } from '../../journal/scope-log.ts';
@@ -66,8 +66,8 @@ export class SessionLife {
   }
 
   /** The outcome of an effect that had begun; null if it is performed again. */
-  interruptionOf(effect: Effect): ModelOutcome | ToolOutcome | null {
-    return interruptedOutcome(this.parts.effects.catalog, this.parts.observer.folds.followedCalls, effect);
+  interruptionOf(effect: Effect): ReturnType<typeof interruptedOutcome> {
+    return interruptedOutcome(this.parts.effects.catalog, this.parts.observer.folds, effect);
   }
 
   /** The input of a call in the current reply, by its index. */

@@ -53,6 +53,8 @@ export function receiveMessage(root: RootSession, message: SessionMessage): Scop
     case 'session.stop':
       root.stop();
       return root.log;
+    case 'session.compact':
+      return root.compact() ? root.log : null;
     case 'session.abort':
       root.abort(message.reason);
       return root.log;

@@ -34,7 +34,7 @@ export function drive(
   subAgents: SubAgents | null,
 ): Driving {
   const perform: Perform = (effect, context) => effects.perform(effect, context);
-  const policy = effectPolicy(effects.catalog, observer.folds.followedCalls, () => (subAgents?.tree().length ?? 0) > 0);
+  const policy = effectPolicy(effects.catalog, observer.folds, () => (subAgents?.tree().length ?? 0) > 0);
   const resumed = log !== null && observer.isSilent ? new ResumedDriver(log, policy) : null;
   const journaled = log === null ? null : (resumed ?? new JournaledDriver(log, policy));
   const machine: SessionMachine = new RunningMachine<SessionCommand, Fact, SessionOutput>({

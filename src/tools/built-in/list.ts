@@ -3,6 +3,7 @@ import type { CatalogTool } from '../catalog-tool.ts';
 import { batchTool } from './batch.ts';
 import { currentTimeTool } from './current-time.ts';
 import { progressReportTool } from './progress.ts';
+import { readHistoryTool } from './read-history.ts';
 import { readResultTool } from './read-result.ts';
 
 const makers: Record<keyof BuiltIns, (name: string) => CatalogTool> = {
@@ -10,6 +11,7 @@ const makers: Record<keyof BuiltIns, (name: string) => CatalogTool> = {
   batch: batchTool,
   currentTime: currentTimeTool,
   readResult: readResultTool,
+  readHistory: readHistoryTool,
 };
 
 const options = Object.keys(optionalBuiltIns) as (keyof BuiltIns)[];

@@ -60,7 +60,7 @@ export type ToolEffectOptions = ClientToolOptions & {
   onError: (name: string, callId: string, error: unknown) => void;
   /** The folds: the conversation so far, and the results that the model has read in part. */
   conversation: Pick<Conversation, 'messages' | 'inputOf'>;
-  keptResults: Pick<KeptResults, 'page'>;
+  keptResults: Pick<KeptResults, 'page' | 'historyPage'>;
   /** The questions of calls to the user. */
   questions: Questions;
   /** The tasks of calls. */
@@ -106,6 +106,7 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
     context: options.context(),
     now: () => clock.now(),
     resultPage: (id, page) => keptResults.page(id, page),
+    historyPage: (page) => keptResults.historyPage(page),
     progress: (said, resultBytes = limits.resultBytes) => {
       if (ownSignal.aborted) return;
       progressedAt = clock.now();

@@ -1,5 +1,12 @@
 import type { AnyMachineSnapshot, EventObject } from 'xstate';
-import { emptySize, freshTargets, nothingSpent, type SessionInput, sessionMachine } from '../../../machines/index.ts';
+import {
+  emptySize,
+  freshTargets,
+  nothingSpent,
+  noUsage,
+  type SessionInput,
+  sessionMachine,
+} from '../../../machines/index.ts';
 import type { TurnOutput } from '../../../machines/turn/turn.types.ts';
 import type { Walk } from '../explore.ts';
 import { abort, broke, delivered, done, preparation, stop } from './shared.ts';
@@ -49,7 +56,11 @@ export function sessionWalk(maxTurns: number, over: Partial<SessionInput> = {}):
   const events = (snapshot: AnyMachineSnapshot): EventObject[] => {
     // Once, since every steering makes the request larger.
     const isSteered = snapshot.context.size.steering > 0;
-    const outside = [stop, abort, ...(isSteered ? [] : [{ type: 'session.steer', text: 'Go on.' }])];
+    const compacts = over.compactsAt !== undefined && !snapshot.context.compactRequested;
+    const outside = [
+      ...[stop, abort, ...(isSteered ? [] : [{ type: 'session.steer', text: 'Go on.' }])],
+      ...(compacts ? [{ type: 'session.compact' }] : []),
+    ];
     const collapses = [
       { type: 'collapse.requested', reason: 'final_report_rejected', slugs: ['final_report_missing'] },
       { type: 'collapse.requested', reason: 'budget', slugs: ['budget_exhausted'] },
@@ -60,6 +71,18 @@ export function sessionWalk(maxTurns: number, over: Partial<SessionInput> = {}):
         done('prepare', delivered(preparation(100))),
         done('prepare', delivered({ ok: false, slug: 'tools_unavailable', message: 'no' })),
         broke('prepare'),
+        ...deadline,
+        ...outside,
+      ];
+    }
+    if (snapshot.matches({ running: 'compacting' })) {
+      const asked = { target: 'one', usage: noUsage, guessedTokens: 0, costUsd: 0 };
+      const size = { tokens: 200, results: [], oldText: 0 };
+      return [
+        done('compact', delivered({ ok: true, ranges: [[1, 3]], message: 'Before.', asked: null, ...size })),
+        done('compact', delivered({ ok: true, ranges: [[1, 3]], message: 'Before.', asked, ...size })),
+        done('compact', delivered({ ok: false, detail: 'no', asked })),
+        broke('compact'),
         ...deadline,
         ...outside,
       ];
@@ -109,6 +132,8 @@ export const sessionKey = ({ value, status, context }: AnyMachineSnapshot) =>
     context.turn,
     context.maxTurns,
     context.stopRequested,
+    context.compactRequested,
+    context.summarised,
     context.abortReason,
     context.ending?.status,
   ]);

@@ -1,11 +1,13 @@
 import {
   type ApprovalOutcome,
+  type CompactOutcome,
   callFacts,
   type Effect,
   failure,
   type Json,
   type ModelOutcome,
   nothingSpent,
+  noUsage,
   type PrepareOutcome,
   type ReportVerdict,
   type SessionCommand,
@@ -28,7 +30,8 @@ const reporting = (report: ReportVerdict) =>
     reply: reply([call('r')], 'tool-calls'),
     calls: [{ ...callFacts('r', 'final_report', 'report'), wholeInput: true, report }],
   });
-const settled = (name: string, value: ModelOutcome | ToolOutcome | PrepareOutcome | ApprovalOutcome, more = {}) => {
+type Outcome = ModelOutcome | ToolOutcome | PrepareOutcome | ApprovalOutcome | CompactOutcome;
+const settled = (name: string, value: Outcome, more = {}) => {
   return { name, outcome: json(value), ...more };
 };
 
@@ -70,11 +73,22 @@ const tools: Settled[] = [
 
 const done = settled('is done', preparation(0));
 
+const asked = { target: 'one', usage: noUsage, guessedTokens: 0, costUsd: 0 };
+const size = { tokens: 0, results: [], oldText: 0 };
+const compactions: Settled[] = [
+  settled('is left out', { ok: true, ranges: [[1, 3]], message: 'Before.', asked: null, ...size }),
+  settled('is summarised', { ok: true, ranges: [[1, 3]], message: 'Before.', asked, ...size }),
+  settled('has no summary', { ok: false, detail: 'empty', asked }),
+  defective,
+];
+
 /** How an effect may settle. A model request settles only as one of the examples named. */
 function settlingsOf({ kind }: Effect, names: readonly string[]): Settled[] {
   switch (kind) {
     case 'prepare':
       return [done];
+    case 'compact':
+      return compactions;
     case 'model':
       return models.filter(({ name }) => names.includes(name));
     case 'tool':
@@ -95,13 +109,22 @@ function settlingsOf({ kind }: Effect, names: readonly string[]): Settled[] {
 
 const commands: SessionCommand[] = [{ type: 'session.stop' }, { type: 'session.abort', reason: 'enough' }];
 
+const compaction: SessionCommand = { type: 'session.compact' };
+
 /** A walk of whole sessions: with commands at any state, or with those models only. */
 function wholeWalk(
   maxTurns: number,
   maxRetries: number,
-  over: { targets?: string[]; requests?: number; deadlineAt?: number; commands?: boolean; models?: string[] } = {},
+  over: {
+    targets?: string[];
+    requests?: number;
+    deadlineAt?: number;
+    commands?: boolean;
+    models?: string[];
+    compacts?: boolean;
+  } = {},
 ): Whole {
-  const { targets = ['one', 'two'], requests = null, deadlineAt = null } = over;
+  const { targets = ['one', 'two'], requests = null, deadlineAt = null, compacts = false } = over;
   const input: SessionInput = {
     bound: { maxTurns, maxRetries },
     maxToolCalls: 5,
@@ -110,10 +133,12 @@ function wholeWalk(
     budget: { requests, tokens: null, costUsd: null, deadlineAt },
     window: { windowTokens: null, reserveTokens: 0 },
     plansTurns: false,
+    ...(compacts && { compactsAt: 0.5 }),
     at: 0,
   };
   const { models = allModels } = over;
-  return { input, models, settlings: (effect) => settlingsOf(effect, models), commands: over.commands ? commands : [] };
+  const given: SessionCommand[] = [...(over.commands ? commands : []), ...(compacts ? [compaction] : [])];
+  return { input, models, settlings: (effect) => settlingsOf(effect, models), commands: given };
 }
 
 const few = ['reports', 'reports badly', 'calls', 'says nothing', 'refuses the key'];
@@ -123,6 +148,7 @@ export const wholeWalks = (size: 'usual' | 'all'): Whole[] => [
   wholeWalk(2, 2, { models: few }),
   wholeWalk(3, 2, { models: few }),
   wholeWalk(2, 2, { targets: ['one'], requests: 3, commands: true, models: few }),
+  wholeWalk(2, 2, { targets: ['one'], requests: 4, compacts: true, models: few }),
   wholeWalk(2, 1, { commands: true }),
   wholeWalk(1, 2, { deadlineAt: 60_000, commands: true }),
   wholeWalk(2, 2, { targets: ['one'], deadlineAt: 60_000, models: few }),

@@ -22,6 +22,7 @@ const run: ToolRun = {
   ask: async () => ({ output: null, isError: true }),
   now: () => Date.UTC(2_026, 0, 2, 3, 4, 5),
   resultPage: (id, page) => (id === 'r1' && page < 3 ? { text: `page ${page}`, of: 2 } : null),
+  historyPage: (page) => (page < 3 ? { text: `messages ${page}`, of: 2 } : null),
 };
 const format = (contentSchema: object): ReportFormat => ({
   name: 'own',
@@ -197,7 +198,14 @@ describe('the other built-in tools', () => {
     const names = (options: Record<string, boolean>) => list.builtInsOf(options).map(({ name }) => name);
     expect(names({})).toEqual([]);
     expect(names({ batch: true, progressReport: true, readResult: false })).toEqual(['progress_report', 'batch']);
-    expect(builtInNames).toEqual(['final_report', 'progress_report', 'batch', 'current_time', 'read_result']);
+    expect(builtInNames).toEqual([
+      'final_report',
+      'progress_report',
+      'batch',
+      'current_time',
+      'read_result',
+      'read_history',
+    ]);
     expect(builtInsSchema.safeParse({ batch: true }).success).toBe(true);
     for (const options of [{ batch: 'yes' }, { other: true }])
       expect(builtInsSchema.safeParse(options).success).toBe(false);
