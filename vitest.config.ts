@@ -16,7 +16,9 @@ const isIsolated = (file: string) =>
 const isLong = (file: string) =>
   /^test.(?:workflow|simulation)/.test(file) ||
   /^test.inspect.(?:live|page|pages-in-use|workflow)\./.test(file) ||
-  /^test.(?:acp.serve-acp|cli.work|journal.(?:crash|disk|kill|upgrades)|restate.deaths)\./.test(file);
+  /^test.(?:acp.serve-acp|cli.work|journal.(?:crash|disk|kill|upgrades)|restate.deaths|session.long-talks)\./.test(
+    file,
+  );
 const long = files.filter(isLong);
 const isolated = files.filter((file) => isIsolated(file) && !isLong(file));
 const project = (name: string, include: string[], isolate: boolean) => ({

@@ -25,6 +25,7 @@ export type {
   UserMessage,
 } from '../machines/index.ts';
 export { slugs } from '../machines/index.ts';
+export type { CompactBy, CompactInput, CompactOptions } from './agent/compaction.ts';
 export { type DefinedAgent, defineAgent } from './agent/define-agent.ts';
 export type { Agent, AgentDefinition } from './agent/definition.ts';
 export {

@@ -62,6 +62,8 @@ export type Counters = {
   collapses: number;
   /** Messages that took the place of earlier ones (T-9). */
   compactions: number;
+  /** Requests for summaries, whatever came of them (T-9). */
+  summaries: number;
   waits: number;
   tokens: Usage;
   /** How often a request did not extend the one before, by cause (B-5d). */
@@ -90,6 +92,7 @@ export function emptyCounters(): Counters {
     notices: 0,
     collapses: 0,
     compactions: 0,
+    summaries: 0,
     waits: 0,
     tokens: { ...noUsage },
     cachePrefixBreaks: {},
@@ -158,6 +161,7 @@ export function count(counters: Counters, fact: Fact): void {
 
 /** Counts the request for a summary, when it is sent. */
 export function countSummary(counters: Counters): void {
+  counters.summaries += 1;
   counters.requests += 1;
   counters.tree.requests += 1;
 }
@@ -230,6 +234,7 @@ function together(one: Counters, other: Counters): Counters {
     notices: one.notices + other.notices,
     collapses: one.collapses + other.collapses,
     compactions: one.compactions + other.compactions,
+    summaries: one.summaries + other.summaries,
     waits: one.waits + other.waits,
     tokens,
     cachePrefixBreaks: breaksTogether(one.cachePrefixBreaks, other.cachePrefixBreaks),

@@ -1,4 +1,6 @@
+import type { Attributes } from '@opentelemetry/api';
 import type { AssistantPart, Message, Reply, ReplyPart, ToolOutput } from '../../machines/index.ts';
+import { attributes } from './conventions.ts';
 
 /** Messages, replies and results in the conventions' own JSON, for those who record content. */
 type Part = Record<string, unknown>;
@@ -19,6 +21,17 @@ export function outputMessages({ content, finishReason }: Reply): string {
 
 export function toolResult(output: ToolOutput): string {
   return JSON.stringify(shownOutput(output));
+}
+
+/** What is known of a request once its reply has come; with the reply itself if content is recorded. */
+export function replyAttributes(reply: Reply | null, content: boolean): Attributes {
+  const finish = reply?.finishReason?.unified;
+  return {
+    ...(finish !== undefined && { [attributes.finishReasons]: [finish] }),
+    ...(reply?.responseId != null && { [attributes.responseId]: reply.responseId }),
+    ...(reply?.modelId != null && { [attributes.responseModel]: reply.modelId }),
+    ...(content && reply !== null && { [attributes.outputMessages]: outputMessages(reply) }),
+  };
 }
 
 function shownOutput(output: ToolOutput): unknown {

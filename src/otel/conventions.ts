@@ -75,6 +75,13 @@ export function providerAndModel(target: string): { provider: string; model: str
   return { provider: providers[provider] ?? provider, model: target.slice(colon + 1) };
 }
 
+/** The model of a request to a target, and the attributes of its span and its metrics. */
+export function requestOf(target: string): { model: string; measured: Attributes } {
+  const { provider, model } = providerAndModel(target);
+  const operation = { [attributes.operation]: operations.attempt };
+  return { model, measured: { ...operation, [attributes.provider]: provider, [attributes.requestModel]: model } };
+}
+
 export function usageAttributes({ input, output, reasoning, cacheRead, cacheWrite }: Usage): Attributes {
   return {
     [attributes.inputTokens]: input,

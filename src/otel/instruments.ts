@@ -122,7 +122,7 @@ export class Instruments {
 
   /** `began` is the time to the first piece of the reply, in ms; null if none was seen. */
   replied(
-    { usage, costUsd }: Extract<SessionEvent, { type: 'attempt.replied' }>,
+    { usage, costUsd }: Pick<Extract<SessionEvent, { type: 'attempt.replied' }>, 'usage' | 'costUsd'>,
     began: number | null,
     name: Attributes,
   ): void {

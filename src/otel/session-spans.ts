@@ -1,49 +1,24 @@
-import {
-  type Attributes,
-  type Context,
-  context,
-  type Link,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  type Tracer,
-  trace,
-} from '@opentelemetry/api';
+import { type Attributes, context, type Span, SpanKind } from '@opentelemetry/api';
 import { isPreparing, modelKey, prepareKey, toolKey } from '../../machines/index.ts';
 import type { SessionEvent } from '../observe/events.ts';
 import type { SessionTelemetry, TelemetrySession } from '../observe/telemetry.ts';
-import { inputMessagesAttribute, instructionParts, outputMessages, toolResult } from './content.ts';
-import { attributes, operations, providerAndModel, usageAttributes } from './conventions.ts';
-import type { Instruments } from './instruments.ts';
-
-export type SpansOptions = {
-  tracer: Tracer;
-  instruments: Instruments;
-  /** Whether prompts, replies, inputs and results are recorded. */
-  content: boolean;
-  /** Contexts of sessions, by id, and of running calls, by `SESSION/CALL`: the parents of sub-agents' spans. */
-  places: Map<string, Context>;
-};
-
-/** An open span. `measured` names its operation in the metrics; null for what the conventions do not measure. */
-type Open = { span: Span; within: Context; measured: Attributes | null; startedAt: number };
+import { inputMessagesAttribute, instructionParts, replyAttributes, toolResult } from './content.ts';
+import { attributes, operations, requestOf, usageAttributes } from './conventions.ts';
+import { type Open, Spans, type SpansOptions } from './spans.ts';
 
 type EventOf<Type extends SessionEvent['type']> = Extract<SessionEvent, { type: Type }>;
 
 /** The spans of one session: session > turn > attempt > tool. Their times are those of the events. */
-export class SessionSpans implements SessionTelemetry {
-  private readonly options: SpansOptions;
+export class SessionSpans extends Spans implements SessionTelemetry {
   private readonly about: TelemetrySession;
   private readonly agent: Attributes;
-  /** The parent of the session's span: the context active when it was made, or the call that started a sub-agent. */
-  private above = context.active();
-  private session: Open | null = null;
   private turn: Open | null = null;
   private attempt:
     | (Open & { key: string; firstChunkAt: number | null; lastChunkAt: number | null; repliedAt: number | null })
     | null = null;
   /** The plan of the next turn (T-7), while the agent's `prepareTurn` makes it. */
   private plan: Open | null = null;
+  private summary: Open | null = null;
   private lastAt = 0;
   private readonly tools = new Map<string, Open & { callId: string }>();
   /** The calls of the current attempt whose tools do not exist. */
@@ -52,8 +27,8 @@ export class SessionSpans implements SessionTelemetry {
   private failed: Span | null = null;
 
   constructor(about: TelemetrySession, options: SpansOptions) {
+    super(options);
     this.about = about;
-    this.options = options;
     this.agent = { [attributes.agentName]: about.agent };
   }
 
@@ -80,6 +55,13 @@ export class SessionSpans implements SessionTelemetry {
       case 'turn.planned':
         this.plan?.span.setAttribute('pawl.turn', event.turn);
         this.endPlan(event.at, null);
+        return;
+      case 'summary.requested':
+        this.beginSummary(event);
+        return;
+      case 'conversation.compacted':
+      case 'compaction.failed':
+        this.endSummary(event, event.type === 'compaction.failed' ? 'compaction_failed' : null);
         return;
       case 'attempt.started':
         this.beginAttempt(event);
@@ -133,29 +115,6 @@ export class SessionSpans implements SessionTelemetry {
     }
   }
 
-  private open(
-    name: string,
-    parent: Open | null,
-    startedAt: number,
-    named: Attributes,
-    measured: Attributes | null,
-    { kind = SpanKind.INTERNAL, links = [] }: { kind?: SpanKind; links?: Link[] } = {},
-  ): Open {
-    const under = (parent ?? this.session)?.within ?? this.above;
-    const options = { kind, links, startTime: startedAt, attributes: { ...measured, ...named } };
-    const span = this.options.tracer.startSpan(name, options, under);
-    return { span, within: trace.setSpan(under, span), measured, startedAt };
-  }
-
-  private end({ span, measured, startedAt }: Open, endedAt: number, slug: string | null, detail: string | null): void {
-    if (slug !== null) {
-      span.setAttribute(attributes.errorType, slug);
-      span.setStatus({ code: SpanStatusCode.ERROR, message: detail ?? slug });
-    }
-    span.end(endedAt);
-    if (measured !== null) this.options.instruments.ended({ name: measured, startedAt, endedAt, slug });
-  }
-
   private begin({ type, at }: SessionEvent): void {
     const { sessionId, agent, metadata, parent } = this.about;
     const { places } = this.options;
@@ -186,9 +145,7 @@ export class SessionSpans implements SessionTelemetry {
   }
 
   private beginAttempt({ turn, attempt, target, notice, at }: EventOf<'attempt.started'>): void {
-    const { provider, model } = providerAndModel(target);
-    const operation = { [attributes.operation]: operations.attempt };
-    const measured = { ...operation, [attributes.provider]: provider, [attributes.requestModel]: model };
+    const { model, measured } = requestOf(target);
     const instructions = this.options.content ? this.about.instructions() : null;
     const named = {
       [attributes.conversationId]: this.about.sessionId,
@@ -212,6 +169,25 @@ export class SessionSpans implements SessionTelemetry {
     };
   }
 
+  /** A request for a summary (T-9): it is no attempt, and its span ends when it is known what became of it. */
+  private beginSummary({ turn, target, at }: EventOf<'summary.requested'>): void {
+    const { model, measured } = requestOf(target);
+    const named = { [attributes.conversationId]: this.about.sessionId, 'pawl.turn': turn, 'pawl.summary': true };
+    this.summary = this.open(`${operations.attempt} ${model}`, null, at, named, measured, { kind: SpanKind.CLIENT });
+    this.options.instruments.requested(measured);
+  }
+
+  private endSummary({ at, asked }: Pick<EventOf<'compaction.failed'>, 'at' | 'asked'>, slug: string | null): void {
+    const { summary } = this;
+    this.summary = null;
+    if (summary === null) return;
+    if (asked !== null) {
+      summary.span.setAttributes(usageAttributes(asked.usage));
+      this.options.instruments.replied(asked, null, summary.measured ?? {});
+    }
+    this.end(summary, at, slug, null);
+  }
+
   private piece(at: number): void {
     const { attempt } = this;
     if (attempt === null) return;
@@ -226,15 +202,11 @@ export class SessionSpans implements SessionTelemetry {
     const { reply, usage, costUsd, at } = event;
     attempt.repliedAt = at;
     const began = attempt.firstChunkAt === null ? null : Math.max(0, attempt.firstChunkAt - attempt.startedAt);
-    const finish = reply?.finishReason?.unified;
     attempt.span.setAttributes({
       ...usageAttributes(usage),
       ...(costUsd !== null && { 'pawl.cost_usd': costUsd }),
-      ...(finish !== undefined && { [attributes.finishReasons]: [finish] }),
-      ...(reply?.responseId != null && { [attributes.responseId]: reply.responseId }),
-      ...(reply?.modelId != null && { [attributes.responseModel]: reply.modelId }),
+      ...replyAttributes(reply, this.options.content),
       ...(began !== null && { [attributes.timeToFirstChunk]: began / 1_000 }),
-      ...(this.options.content && reply !== null && { [attributes.outputMessages]: outputMessages(reply) }),
     });
     this.options.instruments.replied(event, began, attempt.measured ?? {});
   }
@@ -285,6 +257,7 @@ export class SessionSpans implements SessionTelemetry {
     this.tools.clear();
     this.options.places.delete(this.about.sessionId);
     this.endPlan(at, slug);
+    this.endSummary({ at, asked: null }, slug);
     this.endAttempt(at, slug, detail);
     this.endTurn(at, slug);
     this.session?.span.setAttribute('pawl.status', status);

@@ -41,7 +41,10 @@ export function brokenPromises(result: SessionResult, witness: Witness = {}): st
   const bound = limits === undefined ? Number.POSITIVE_INFINITY : limits.maxTurns * limits.maxRetries;
   const attempts = turns.flatMap((turn) => turn.attempts);
   const promises: [boolean, string][] = [
-    [counters.requests === counters.attempts, `requests (${counters.requests}) = attempts (${counters.attempts})`],
+    [
+      counters.requests === counters.attempts + counters.summaries,
+      `requests (${counters.requests}) = attempts (${counters.attempts}) + summaries (${counters.summaries})`,
+    ],
     [counters.requests <= bound, `requests (${counters.requests}) <= maxTurns x maxRetries (${bound})`],
     [
       (requests ?? 0) <= counters.requests,

@@ -191,6 +191,16 @@ export const logLines: readonly LogLine[] = [
     'left out 2 results and 0 tokens of old text, which do not fit the context window',
   ),
   debug(
+    'conversation.compacted',
+    'One message took the place of earlier ones (T-9).',
+    'compacted the conversation before turn 12: 38 messages in one',
+  ),
+  debug(
+    'compaction.failed',
+    'The conversation stays as it was (T-9).',
+    'did not compact the conversation before turn 12: The summary is empty.',
+  ),
+  debug(
     'piece.replaced',
     'A provider refused a piece of a request, and a stub stands for it (P-2).',
     'left out the result of call c1, which openai:gpt-5 refused: invalid image',

@@ -29,7 +29,7 @@ const said = (text: string): Message => ({ role: 'user', content: [{ type: 'text
 const result = (toolCallId: string) =>
   ({ role: 'tool', content: [{ type: 'tool-result', toolCallId }] }) as unknown as Message;
 const request = (turn: number, attempt: number, messages: number, own: Partial<ShownRequest> = {}) =>
-  ({ scope: '', turn, attempt, messages, tools: 0, omitted: [], ...own }) as ShownRequest;
+  ({ scope: '', turn, attempt, version: 0, messages, tools: 0, omitted: [], ...own }) as ShownRequest;
 const tools = (...names: string[]) => names.map((name) => ({ name })) as unknown as RecordingPart['tools'][number];
 
 describe('S-8: the exchange at a moment', () => {
@@ -57,8 +57,8 @@ describe('S-8: the exchange at a moment', () => {
 
   it('marks each message as kept, new or gone, beside the request before', () => {
     const messages = [
-      { scope: '', from: 0, messages: [said('a'), said('b')] },
-      { scope: '', from: 2, messages: [said('c')] },
+      { scope: '', version: 0, from: 0, messages: [said('a'), said('b')] },
+      { scope: '', version: 0, from: 2, messages: [said('c')] },
     ];
     const requests = [request(1, 1, 2), request(2, 1, 3)];
     const shown = (facts: Fact[]) =>
@@ -79,14 +79,16 @@ describe('S-8: the exchange at a moment', () => {
   });
 
   it('a message that the request no longer has is gone', () => {
-    const messages = [{ scope: '', from: 0, messages: [said('a'), said('b'), said('c')] }];
+    const messages = [{ scope: '', version: 0, from: 0, messages: [said('a'), said('b'), said('c')] }];
     const requests = [request(1, 1, 3), request(2, 1, 1)];
     const shown = exchange([started(1), started(2)], { messages, requests })?.messages;
     expect(shown?.map(({ change }) => change)).toEqual(['kept', 'gone', 'gone']);
   });
 
   it('marks a result that is left out, wherever it stands', () => {
-    const messages = [{ scope: '', from: 0, messages: [result('c1'), said('b'), result('c2'), result('c3')] }];
+    const messages = [
+      { scope: '', version: 0, from: 0, messages: [result('c1'), said('b'), result('c2'), result('c3')] },
+    ];
     const requests = [request(1, 1, 1), request(2, 1, 4, { omitted: ['c1', 'c3'] })];
     const shown = exchange([started(1), started(2)], { messages, requests })?.messages;
     expect(shown?.map(({ change, isOmitted }) => [change, isOmitted])).toEqual([

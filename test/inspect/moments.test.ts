@@ -117,10 +117,13 @@ describe('S-8: a moment of a recorded session', () => {
 
   it('messages from a position on replace those that were known', () => {
     const said = (text: string) => ({ role: 'user' as const, content: [{ type: 'text' as const, text }] });
-    const recordedTwice = handMade([], [], { messages: [{ scope: '', from: 0, messages: [said('a'), said('b')] }] });
-    const part = { messages: [{ scope: '', from: 1, messages: [said('c'), said('d')] }] };
+    const recordedTwice = handMade([], [], {
+      messages: [{ scope: '', version: 0, from: 0, messages: [said('a'), said('b')] }],
+    });
+    const part = { messages: [{ scope: '', version: 0, from: 1, messages: [said('c'), said('d')] }] };
     recordedTwice.takePart({ ...emptyRecordingPart(), ...part });
-    const of = (messages: number, scope = '') => recordedTwice.messagesOf({ scope, messages } as ShownRequest);
+    const of = (messages: number, scope = '') =>
+      recordedTwice.messagesOf({ scope, version: 0, messages } as ShownRequest);
     expect(of(3)).toEqual([said('a'), said('c'), said('d')]);
     expect(of(2)).toEqual([said('a'), said('c')]);
     expect(of(2, 'c1')).toEqual([]);

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { InputMessage } from '../../src/index.ts';
 import type { RecordedRequest, ScriptedResponse } from '../../src/testing/index.ts';
+import { asksForSummary } from '../support/long-talk.ts';
 import { callsIn, counters, type Run, report, runOverWire, tokensOf } from '../support/session.ts';
 import { search, searchCall } from '../support/tools.ts';
 
@@ -180,12 +181,15 @@ describe('the context guard', () => {
           instructions: fc.nat(2_000),
           history: fc.array(size, { maxLength: 4 }),
           readResult: fc.boolean(),
+          compact: fc.constantFrom(undefined, 'summary' as const, 'drop' as const),
         }),
         fc.array(turn, { minLength: 1, maxLength: 6 }),
-        async ({ window, error, counts, instructions, history, readResult }, turns) => {
+        async ({ window, error, counts, instructions, history, readResult, compact }, turns) => {
           const real = (request: RecordedRequest) => Math.ceil(tokensIn(request) * (1 + error));
-          const script = (request: RecordedRequest, index: number): ScriptedResponse => {
-            const next = turns[index];
+          let attempts = 0;
+          const script = (request: RecordedRequest): ScriptedResponse => {
+            if (asksForSummary(request)) return { text: 'x'.repeat(900), usage: { input: real(request), output: 0 } };
+            const next = turns[attempts++];
             const usage = counts ? { input: real(request), output: 0 } : { input: 0, output: 0 };
             if (next === undefined) return { ...report(), usage };
             if (next.isEmpty) return { usage };
@@ -220,6 +224,7 @@ describe('the context guard', () => {
               tools: { sized: (input) => 'r'.repeat(Number((input as { length: number }).length)) },
               instructions: 'i'.repeat(instructions),
               builtIns: { readResult },
+              ...(compact !== undefined && { compact: { by: compact, keep: 1, at: 0.5 } }),
               limits: { contextWindow: window, maxRetries: 2, maxTurns: 8 },
             },
             options: { messages },

@@ -9,8 +9,12 @@ export function recounted(result: SessionResult, events: readonly SessionEvent[]
   const refused = calls.filter((call) => !call.executed);
   const of = (type: SessionEvent['type']) =>
     events.filter((event) => event.type === type && event.path.length === 0).length;
-  const total = (kind: keyof Usage) => attempts.reduce((sum, { usage }) => sum + (usage?.[kind] ?? 0), 0);
-  const costs = attempts.flatMap(({ usage, costUsd }) => (usage === null ? [] : [costUsd]));
+  const asked = events.flatMap((event) =>
+    event.path.length === 0 && 'asked' in event && event.asked !== null ? [event.asked] : [],
+  );
+  const used = [...attempts, ...asked];
+  const total = (kind: keyof Usage) => used.reduce((sum, { usage }) => sum + (usage?.[kind] ?? 0), 0);
+  const costs = used.flatMap(({ usage, costUsd }) => (usage === null ? [] : [costUsd]));
   return {
     turns: turns.length,
     attempts: attempts.length,
@@ -37,6 +41,7 @@ export function recounted(result: SessionResult, events: readonly SessionEvent[]
     reports: { attempted: of('report.rejected') + of('report.accepted'), rejected: of('report.rejected') },
     notices: attempts.filter((attempt) => attempt.notice !== null).length,
     collapses: of('session.collapsed'),
+    summaries: of('summary.requested'),
     compactions: of('conversation.compacted'),
     waits: of('wait.started'),
     tokens: {

@@ -37,7 +37,7 @@ export function replay(input: SessionInput, deliveries: readonly Delivery[]) {
 }
 
 const beside =
-  /^(model\.delta|model\.warned|tool\.(progressed|handedOut)|conversation\.|subAgent\.|server\.|prefix\.|effect\.|observer\.|events\.)/;
+  /^(model\.delta|model\.warned|tool\.(progressed|handedOut)|conversation\.repaired|subAgent\.|server\.|prefix\.|summary\.|effect\.|observer\.|events\.)/;
 
 /** The facts among a session's own events, without the additions for listeners. */
 export function factsOf(events: readonly SessionEvent[]): Fact[] {

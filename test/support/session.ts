@@ -142,7 +142,7 @@ export function expectInvariants({ result, requests, events, lines, warnings, er
   const { counters } = result;
   expect(counters).toEqual(recounted(result, events));
   const { maxTurns, maxRetries } = agent.limits;
-  expect(counters.requests).toBe(counters.attempts);
+  expect(counters.requests).toBe(counters.attempts + counters.summaries);
   expect(counters.requests).toBeLessThanOrEqual(maxTurns * maxRetries);
   expect(requests.length).toBeLessThanOrEqual(counters.requests);
   expect(counters.toolCalls.answered).toBe(counters.toolCalls.requested);
@@ -218,7 +218,7 @@ export function counters(named: DeepPartial<Counters>): Counters {
   const zero = emptyCounters();
   const merged = {
     ...zero,
-    requests: named.attempts ?? 0,
+    requests: (named.attempts ?? 0) + (named.summaries ?? 0),
     tools: expect.any(Object),
     ...named,
     toolCalls: { ...zero.toolCalls, ...named.toolCalls },

@@ -126,6 +126,10 @@ export class TerminalView {
         ];
       case 'session.collapsed':
         return [`├─ ${this.paint('yellow', `collapse: ${event.from} turns cut to ${event.to} (${event.reason})`)}`];
+      case 'conversation.compacted':
+        return [`├─ ${this.paint('yellow', 'compacted')}  ${this.paint('dim', oneLine(event.message))}`];
+      case 'compaction.failed':
+        return [`├─ ${this.paint('yellow', 'not compacted')}  ${this.paint('dim', oneLine(event.detail))}`];
       case 'server.connected':
         return [`├─ ${this.paint('dim', `MCP server ${event.server}: ${counted(event.tools.length, 'tool')}`)}`];
       case 'server.lost':

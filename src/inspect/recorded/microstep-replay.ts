@@ -15,7 +15,7 @@ export class MicrostepReplay {
   readonly log = new MicrostepLog();
   private readonly recording: Recording;
   private readonly accounts = new Map<string, { counters: SessionCounters; records: Records; last: CounterValues }>();
-  private readonly conversations = new Map<string, readonly Message[]>();
+  private readonly conversations = new Map<string, { messages: readonly Message[]; version: number }>();
   private readonly toolLists = new Map<readonly OfferedTool[], number>();
   private part = emptyRecordingPart();
   private scopes = new Map<string, string>();
@@ -88,17 +88,18 @@ export class MicrostepReplay {
 
   private shownRequest({ sessionId, messages, tools, ...request }: SentRequest): ShownRequest {
     const scope = this.scopes.get(sessionId) ?? '';
-    const known = this.conversations.get(scope) ?? [];
+    const known = this.conversations.get(scope) ?? { messages: [], version: 0 };
     let from = 0;
-    while (from < known.length && known[from] === messages[from]) from += 1;
-    if (from < messages.length) this.part.messages.push({ scope, from, messages: messages.slice(from) });
-    this.conversations.set(scope, messages);
+    while (from < known.messages.length && known.messages[from] === messages[from]) from += 1;
+    const version = known.version + (from < known.messages.length ? 1 : 0);
+    if (from < messages.length) this.part.messages.push({ scope, version, from, messages: messages.slice(from) });
+    this.conversations.set(scope, { messages, version });
     const number = this.toolLists.get(tools) ?? this.toolLists.size;
     if (number === this.toolLists.size) {
       this.toolLists.set(tools, number);
       this.part.tools.push(tools);
     }
-    return { ...request, scope, entry: this.recording.entry, messages: messages.length, tools: number };
+    return { ...request, scope, entry: this.recording.entry, messages: messages.length, version, tools: number };
   }
 
   private accountOf(scope: string) {

@@ -6,11 +6,15 @@ import type { SentRequest } from '../../session/replay/replayed.ts';
 import type { OfferedTool } from '../../vocabulary/offered-tool.ts';
 import type { CounterChange } from './counts.ts';
 
-/** A request as it was sent: its messages are the first of its session's, and its tools are a list by its number. */
+/**
+ * A request as it was sent: its messages are the first of its session's, in the version that it has since the last
+ * compaction or refused piece, and its tools are a list by its number.
+ */
 export type ShownRequest = Omit<SentRequest, 'sessionId' | 'messages' | 'tools'> & {
   scope: string;
   entry: number;
   messages: number;
+  version: number;
   tools: number;
 };
 
@@ -22,8 +26,8 @@ export type RecordingPart = {
   microsteps: Microstep[];
   told: Observation[];
   changes: CounterChange[];
-  /** Messages of a session from a position on; each is held once, whatever the number of requests. */
-  messages: { scope: string; from: number; messages: readonly Message[] }[];
+  /** Messages of a session's version from a position on; each is held once, whatever the number of requests. */
+  messages: { scope: string; version: number; from: number; messages: readonly Message[] }[];
   /** Lists of tools, by their number in order of first use. */
   tools: (readonly OfferedTool[])[];
   requests: ShownRequest[];

@@ -156,6 +156,12 @@ export class Rows extends RowList {
       case 'results.omitted':
         this.note(open.turn ?? open.session, place, 'results left out', fact.callIds.join(', '));
         return;
+      case 'conversation.compacted':
+        this.note(open.session, place, 'compacted', fact.message, 'T-9');
+        return;
+      case 'compaction.failed':
+        this.note(open.session, place, 'not compacted', fact.detail, 'T-9');
+        return;
       case 'piece.replaced':
         this.note(inAttempt, place, `${pieceName(fact.piece)} left out`, fact.detail);
         return;

@@ -47,7 +47,8 @@ export class ShownRecording {
   run: RunHead | null = null;
   entries = 0;
   difference: Difference | null = null;
-  private readonly conversations = new Map<string, Message[]>();
+  /** The versions of each conversation. */
+  private readonly conversations = new Map<string, (readonly Message[])[]>();
   private readonly counts = new Map<string, CountLog>();
   private readonly marks: Map<string, Actor>[] = [];
   private readonly actors = new Map<string, Actor>();
@@ -67,9 +68,11 @@ export class ShownRecording {
     const last = this.microsteps.at(-1);
     if (last !== undefined) last.facts = this.told.length;
     for (const change of part.changes) this.countsOf(change.scope).takeChange(change);
-    for (const { scope, from, messages } of part.messages) {
-      const known = this.conversations.get(scope) ?? [];
-      this.conversations.set(scope, [...known.slice(0, from), ...messages]);
+    for (const { scope, version, from, messages } of part.messages) {
+      const versions = this.conversations.get(scope) ?? [];
+      const known = versions[version] ?? versions.at(-1) ?? [];
+      versions[version] = [...known.slice(0, from), ...messages];
+      this.conversations.set(scope, versions);
     }
     this.tools.push(...part.tools);
     this.requests.push(...part.requests);
@@ -123,8 +126,8 @@ export class ShownRecording {
     return known;
   }
 
-  messagesOf({ scope, messages }: Pick<ShownRequest, 'scope' | 'messages'>): readonly Message[] {
-    return this.conversations.get(scope)?.slice(0, messages) ?? [];
+  messagesOf({ scope, version, messages }: Pick<ShownRequest, 'scope' | 'version' | 'messages'>): readonly Message[] {
+    return this.conversations.get(scope)?.[version]?.slice(0, messages) ?? [];
   }
 
   /** Returns the facts of a session, the latest first, from a number of facts and sightings on back. */

@@ -14,9 +14,16 @@ export function gaugeAt(recorded: ShownRecording, told: number, scope = ''): Gau
   let taken = 0;
   for (let number = 0; number < told; number += 1) {
     const one = recorded.told[number];
-    if (one === undefined || one.scope !== scope || !('fact' in one)) continue;
+    if (one === undefined || one.scope !== scope) continue;
+    if (!('fact' in one)) {
+      // A summary is a request of the bound as well (T-9).
+      if ('sighting' in one && one.sighting.type === 'summary.requested') sent.push('running');
+      continue;
+    }
     const { fact } = one;
     if (fact.type === 'attempt.started') sent.push('running');
+    if (fact.type === 'conversation.compacted' && fact.asked !== null) sent[sent.length - 1] = 'succeeded';
+    if (fact.type === 'compaction.failed' && fact.asked !== null) sent[sent.length - 1] = 'failed';
     if (fact.type === 'attempt.failed' || fact.type === 'attempt.aborted') sent[sent.length - 1] = 'failed';
     if (fact.type === 'attempt.progressed' || fact.type === 'attempt.finished') sent[sent.length - 1] = 'succeeded';
     if (fact.type === 'session.collapsed') taken += (fact.from - fact.to) * maxRetries;

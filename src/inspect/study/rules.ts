@@ -13,6 +13,7 @@ export const ruleFacts: Record<string, readonly (Fact | WorkflowFact)['type'][]>
   'P-3': ['wait.started'],
   'T-6': ['results.omitted'],
   'T-7': ['turn.planned'],
+  'T-9': ['conversation.compacted', 'compaction.failed'],
   'W-2': ['incident.noted', 'workItem.created'],
 };
 

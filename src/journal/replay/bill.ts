@@ -1,4 +1,4 @@
-import { type Fact, noUsage, type PrefixBreak, type Usage } from '../../../machines/index.ts';
+import { type Fact, noUsage, type PrefixBreak, type SummaryRequest, type Usage } from '../../../machines/index.ts';
 import { PrefixBreaks } from '../../observe/prefix-breaks.ts';
 import type { JournalEntry, SessionHead } from '../journal.ts';
 import { restoredFacts } from './stored-facts.ts';
@@ -9,6 +9,7 @@ export type BilledRequest = {
   agent: string;
   sessionId: string;
   turn: number;
+  /** 0 for a summary before the turn (T-9). */
   attempt: number;
   target: string;
   usage: Usage;
@@ -36,6 +37,7 @@ type Read = {
 const ofPrefixes = new Set<string>([
   ...(['session.prepared', 'turn.planned', 'tool.answered', 'results.omitted'] satisfies Fact['type'][]),
   ...(['piece.replaced', 'attempt.started', 'attempt.replied'] satisfies Fact['type'][]),
+  ...(['conversation.compacted', 'compaction.failed'] satisfies Fact['type'][]),
 ]);
 
 /** Returns what a session and its sub-agents spent, request by request: read from its entries, without its machines. */
@@ -55,6 +57,7 @@ export function billOf(entries: readonly JournalEntry[]): SessionBill {
     for (const fact of restoredFacts(told, delivery)) {
       known.prefix.fact(fact);
       if (fact.type === 'attempt.replied') requests.push(billed(known, fact));
+      if ('asked' in fact && fact.asked !== null) requests.push(billedSummary(known, fact.turn, fact.asked));
     }
   }
   return { head: scopes.get('')?.head ?? null, requests };
@@ -66,6 +69,11 @@ function billed(read: Read, { turn, attempt, target, usage, costUsd }: Replied):
   const brokenTokens = prefixBreak === null ? 0 : Math.max(0, Math.min(read.before, usage.input) - usage.cacheRead);
   if (usage.input > 0) read.before = usage.input;
   return { agent, sessionId, turn, attempt, target, usage, costUsd, prefixBreak, brokenTokens };
+}
+
+function billedSummary({ head }: Read, turn: number, { target, usage, costUsd }: SummaryRequest): BilledRequest {
+  const { agent, sessionId } = head;
+  return { agent, sessionId, turn, attempt: 0, target, usage, costUsd, prefixBreak: null, brokenTokens: 0 };
 }
 
 type Replied = Extract<Fact, { type: 'attempt.replied' }>;

@@ -13,6 +13,10 @@ export function debugLine(fact: Fact): string | null {
       return `waiting for ${fact.target} until ${new Date(fact.dueAt).toISOString()}`;
     case 'results.omitted':
       return `left out ${counted(fact.callIds.length, 'result')} and ${fact.textTokens} tokens of old text, which do not fit the context window`;
+    case 'conversation.compacted':
+      return `compacted the conversation before turn ${fact.turn}: ${counted(replacedBy(fact), 'message')} in one`;
+    case 'compaction.failed':
+      return `did not compact the conversation before turn ${fact.turn}: ${fact.detail}`;
     case 'piece.replaced':
       return `left out ${pieceName(fact.piece)}, which ${fact.target} refused: ${fact.detail}`;
     case 'target.excluded':
@@ -22,4 +26,9 @@ export function debugLine(fact: Fact): string | null {
     default:
       return null;
   }
+}
+
+/** How many messages a compaction took the place of. */
+export function replacedBy({ ranges }: Extract<Fact, { type: 'conversation.compacted' }>): number {
+  return ranges.reduce((sum, [from, to]) => sum + to - from, 0);
 }

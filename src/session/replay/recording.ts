@@ -137,6 +137,7 @@ const nothingAsked: Asked = { notice: null, omitted: [], omittedText: 0 };
 
 function askedAfter(asked: Asked, fact: Fact): Asked {
   if (fact.type === 'attempt.started') return { ...asked, notice: fact.notice };
+  if (fact.type === 'conversation.compacted') return { ...asked, omitted: [], omittedText: 0 };
   if (fact.type !== 'results.omitted') return asked;
   const { omitted, omittedText } = asked;
   return { ...asked, omitted: [...omitted, ...fact.callIds], omittedText: omittedText + fact.textTokens };
