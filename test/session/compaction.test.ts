@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type AgentDefinition, defineAgent, type SessionBudget, type SessionEvent } from '../../src/index.ts';
+import {
+  type AgentDefinition,
+  defineAgent,
+  type InputMessage,
+  type SessionBudget,
+  type SessionEvent,
+} from '../../src/index.ts';
 import { startModelServer } from '../../src/testing/index.ts';
 import { asksForSummary, looker, tokensOfBody } from '../support/long-talk.ts';
 import { counters, type Run, report, run, runOverWire, wireModel } from '../support/session.ts';
@@ -100,6 +106,30 @@ describe('T-9: a long conversation is compacted before a turn', () => {
       expect(all.split(kept)).toHaveLength(2);
     for (const gone of ['Hello.', 'who is there', 'I shall, Ada', 'Look 1.']) expect(all).not.toContain(gone);
     expect(of(ran, 'conversation.compacted')[0]?.ranges.length).toBeGreaterThan(1);
+  });
+
+  it('T-9 T-6d: a history that no window holds is compacted before the first turn', async () => {
+    const messages: InputMessage[] = Array.from({ length: 80 }, (_, index) => ({
+      role: index % 2 === 0 ? ('user' as const) : ('assistant' as const),
+      content: `Message ${index}. ${'word '.repeat(600)}`,
+    }));
+    const ran = await runOverWire({
+      script: (request) => (asksForSummary(request) ? summary() : report()),
+      definition: { limits: { contextWindow: 8_000 }, compact: {} },
+      options: { messages: [...messages, { role: 'user', content: 'And now?' }] },
+    });
+    expect(ran.requests.map(asksForSummary)).toEqual([true, false]);
+    for (const request of ran.requests) expect(tokensOfBody(request)).toBeLessThan(8_000);
+    const texts = textsOf(ran.requests[1]?.body ?? { messages: [] });
+    expect(texts[0]).toContain('[74 earlier messages were replaced by what follows.');
+    expect([texts.length, texts.at(-1)]).toEqual([8, expect.stringContaining('And now?')]);
+    expect(ran.result.counters).toEqual(
+      counters({
+        ...{ turns: 1, attempts: 1, compactions: 1, summaries: 1, reports: { attempted: 1 }, costUsd: null },
+        tokens: ran.result.counters.tokens,
+        toolCalls: { requested: 1, answered: 1, acknowledged: 1 },
+      }),
+    );
   });
 
   it('T-9: `session.compact()` compacts before the next turn, also where no window is known', async () => {
