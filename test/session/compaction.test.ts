@@ -109,10 +109,11 @@ describe('T-9: a long conversation is compacted before a turn', () => {
   });
 
   it('T-9 T-6d: a history that no window holds is compacted before the first turn', async () => {
-    const messages: InputMessage[] = Array.from({ length: 80 }, (_, index) => ({
-      role: index % 2 === 0 ? ('user' as const) : ('assistant' as const),
-      content: `Message ${index}. ${'word '.repeat(600)}`,
-    }));
+    const content = (index: number) => `Message ${index}. ${'word '.repeat(600)}`;
+    const messages = Array.from({ length: 40 }, (_, index): InputMessage[] => [
+      { role: 'user', content: content(2 * index) },
+      { role: 'assistant', content: content(2 * index + 1) },
+    ]).flat();
     const ran = await runOverWire({
       script: (request) => (asksForSummary(request) ? summary() : report()),
       definition: { limits: { contextWindow: 8_000 }, compact: {} },
