@@ -59,6 +59,11 @@ export class Account {
     return this.disk?.journal ?? this.memory;
   }
 
+  /** Some agents of the plans are never compacted. */
+  compact(): void {
+    if (this.plan.compacts !== 'never' && this.plan.limits.maxRetries > 1) this.session?.compact();
+  }
+
   steer(): void {
     const text = `Go on, ${this.steered.length}.`;
     if (this.session?.steer(text) === true) this.steered.push(text);

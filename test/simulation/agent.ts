@@ -69,6 +69,7 @@ export function planOf({ choices, processes }: World) {
       { wallClockMs: 8_000 },
       { requests: 9 },
     ]),
+    compacts: choices.weighed({ never: 6, drop: 2, summary: 2 }),
     server: choices.weighed({ none: processes === null ? 6 : 0, required: 2, optional: 1 }),
   };
 }
@@ -79,7 +80,9 @@ const toolNames = ['quick', 'slow', 'failing', 'deaf', 'guarded', 'steps', 'outs
 
 /** The agent of a plan in one life: its models and tools do nothing more once that is over. */
 export function agentOf(plan: Plan, world: World, witness: Witness): Agent {
-  const { limits } = plan;
+  const { limits, compacts } = plan;
+  // A summary takes the place of an attempt, of which there must be two.
+  const compaction = compacts === 'never' || limits.maxRetries === 1 ? null : compacts;
   const helper = plan.hasChild ? { helper: agentWith('helper', plan, world, witness) } : {};
   return defineAgent({
     ...definitionOf('simulated', plan, world, witness, [...Object.keys(helper), ...serverToolsOf(plan)]),
@@ -87,6 +90,7 @@ export function agentOf(plan: Plan, world: World, witness: Witness): Agent {
     finish: plan.finish,
     limits,
     agents: helper,
+    ...(compaction !== null && { compact: { by: compaction, keep: 1 } }),
     ...ownCode(plan, world),
   });
 }

@@ -31,13 +31,24 @@ export function heard(account: Account, event: SessionEvent): Promise<void> | un
       account.session?.answer(callId, { said: secret }, { isError: choices.chance(20), sessionId });
     });
   }
-  const does = choices.weighed({ nothing: 980, throws: 8, stops: 2, steers: 6, aborts: 1, 'rejects later': 3 });
+  // It comes with the start of its attempt, of which the listener has just heard.
+  if (event.type === 'prefix.broken') return undefined;
+  const does = choices.weighed({
+    nothing: 980,
+    throws: 8,
+    stops: 2,
+    steers: 6,
+    aborts: 1,
+    'rejects later': 3,
+    compacts: 10,
+  });
   if (does === 'nothing') return undefined;
   world.trouble(`a listener ${does}`);
   world.tell(`  a listener ${does}`);
   if (does === 'throws') throw new Error('the listener broke');
   if (does === 'stops') account.session?.stop();
   if (does === 'steers') account.steer();
+  if (does === 'compacts') account.compact();
   if (does === 'aborts') account.session?.abort('a listener');
   if (does !== 'rejects later') return undefined;
   return life.turn('what a listener began fails').then(() => Promise.reject(new Error('the listener broke later')));

@@ -175,7 +175,7 @@ async function brokenMarks({ journal, sent, begun }: Account): Promise<string[]>
   );
   const isOwn = ({ agent }: { agent: string }) => agent === 'simulated';
   const tools = marks.filter((key) => /\/tool-\d+$/.test(key)).length;
-  const models = marks.filter((key) => key.endsWith('/model')).length;
+  const models = marks.filter((key) => /\/(?:model|compact)$/.test(key)).length;
   return [
     ...(begun.filter(isOwn).length <= tools ? [] : ['no more tools begin than are marked']),
     ...(sent.filter(isOwn).length <= models ? [] : ['no more requests go out than are marked']),

@@ -35,7 +35,8 @@ describe('simulated sessions (npm run simulate)', () => {
   });
 
   it('D-3 D-4: keep every promise when their journal is a file, and the power fails', async () => {
-    const tally = await simulated(1, 1, (sessions) => sessions === 100, 'disk');
+    // From a seed on in whose sessions each fate comes up.
+    const tally = await simulated(18_001, 1, (sessions) => sessions === 100, 'disk');
     expect(tally.failures.map(shown)).toEqual([]);
     for (const fate of ['lost', 'torn', 'torn, with garbage'])
       expect([fate, tally.troubles[`what was not acknowledged is ${fate}`]]).toEqual([fate, expect.any(Number)]);
@@ -72,7 +73,7 @@ describe('simulated sessions (npm run simulate)', () => {
 
   it('D-2: a tool that ignores the abort ends after its session', async () => {
     const word =
-      '1.0.0.0.0.0.0.0.0.0.0.6.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.u.1.3.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.r8';
+      '1.0.0.0.0.0.0.0.0.0.0.6.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.u.1.3.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.r8';
     const { transcript } = await keepsPromises(word);
     expect(transcript.slice(-2).map((line) => line.slice(13).trim())).toEqual([
       'session.aborted',
@@ -82,7 +83,7 @@ describe('simulated sessions (npm run simulate)', () => {
 
   it('D-2: a server over HTTP hears of a cancellation before the end of its session', async () => {
     const word =
-      '6.2.2.0.0.0.2.0.1m.3.0.8.7.7.0.1h.1d.od.2b.0.n.qa.1i.0.1l.ac.c9.9g.l1.hf.g8.1g.0.1g.2q.2.m6.1j.0.r.mn.h.0.2c.19.e5.15.0.2b.1a.h.0.1d.hy.1z.0.1t.du.7.0.ga.bm.24.bm.ct.qm.s0.1s.0.n.1d.1t.1h.0.2.m.4.15.p.0.7.bz.1z.0.1.1b.n7.1o.0.1h.ga.16.0.hr.w.0.a3.3j.bc.64.82.n.0.7c.pb.17.69.gi.cc.5y.2r.gd.i5.69.bl.2p.2m.0.hs.14.0.1k.2j.0.1.27.n0.1z.0.2b.w.22.1u.0.e9.b.0.22.l.11.1b.0.l.9o.2r.d.eo.pg.6x.27.28.1.f.2b.0.1o.2.1.4.9.a.8g.s.0.2d.z.et.1e.0.17.cz.14.0.h.14.0.r.27.ce.28.0.13.bt.1n.0.1f.1a.91.5.0.2q.4u.l8.1k.0.2u.1n.0.1e.u.q0.16.0.27.6q.e.0.0.2l.2v.2s.29.0.og.18.0.gy.23.0.kj.1s.1.5j.3.0.pn.rq.gw.d1.j2.gy.oc.lc.ii.1y.0.ht.4g.2e.0.hv.pz.73.j3.hj.i9.9e.28.0.p.14.21.1b.2.8.3.2.u.2n.mj.s.0.1j.6u.29.0.1m.g.0.8.n.9i.w.0.2l.v.p.2h.0.op.1x.0.c.2q.1.iw.4.0.26.c8.1k.0.r3.j8.c.2.iu.11.0.9g.22.0.em.a1.pu.87.jj.hv.6c.f5.p5.1.0.21.2q.fv.r9';
+      '6.2.2.0.0.0.2.0.1m.3.0.8.7.0.7.0.1h.1d.od.2b.0.n.qa.1i.0.1l.ac.c9.9g.l1.hf.g8.1g.0.1g.2q.2.m6.1j.0.r.mn.h.0.2c.19.e5.15.0.2b.1a.h.0.1d.hy.1z.0.1t.du.7.0.ga.bm.24.bm.ct.qm.s0.1s.0.n.1d.1t.1h.0.2.m.4.15.p.0.7.bz.1z.0.1.1b.n7.1o.0.1h.ga.16.0.hr.w.0.a3.3j.bc.64.82.n.0.7c.pb.17.69.gi.cc.5y.2r.gd.i5.69.bl.2p.2m.0.hs.14.0.1k.2j.0.1.27.n0.1z.0.2b.w.22.1u.0.e9.b.0.22.l.11.1b.0.l.9o.2r.d.eo.pg.6x.27.28.1.f.2b.0.1o.2.1.4.9.a.8g.s.0.2d.z.et.1e.0.17.cz.14.0.h.14.0.r.27.ce.28.0.13.bt.1n.0.1f.1a.91.5.0.2q.4u.l8.1k.0.2u.1n.0.1e.u.q0.16.0.27.6q.e.0.0.2l.2v.2s.29.0.og.18.0.gy.23.0.kj.1s.1.5j.3.0.pn.rq.gw.d1.j2.gy.oc.lc.ii.1y.0.ht.4g.2e.0.hv.pz.73.j3.hj.i9.9e.28.0.p.14.21.1b.2.8.3.2.u.2n.mj.s.0.1j.6u.29.0.1m.g.0.8.n.9i.w.0.2l.v.p.2h.0.op.1x.0.c.2q.1.iw.4.0.26.c8.1k.0.r3.j8.c.2.iu.11.0.9g.22.0.em.a1.pu.87.jj.hv.6c.f5.p5.1.0.21.2q.fv.r9';
     const { transcript } = await keepsPromises(word, 'wire');
     expect(transcript.map((line) => line.slice(13).trim())).toContain('session.aborted');
   });
