@@ -99,7 +99,8 @@ export type {
   SyntheticReport,
 } from './session/session.ts';
 export { runSession, startSession } from './session/start-session.ts';
-export type { ToolContext } from './tools/catalog-tool.ts';
+export type { UndoableCall } from './session/undoable.ts';
+export type { ToolContext, UndoneCall } from './tools/catalog-tool.ts';
 export { type FunctionTool, idempotent, type LocalTool } from './tools/local.ts';
 export type { McpServerConfig } from './tools/mcp/config.ts';
 export type { McpServerDefinition } from './tools/mcp/pool.ts';

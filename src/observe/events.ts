@@ -96,6 +96,8 @@ export type ToolTraits = ReadonlyMap<
   {
     /** Its calls are answered from outside. */
     isClientSide?: boolean;
+    /** Whether it can take back what its calls did. */
+    undo?: unknown;
     /** The agent that it hands the conversation to. */
     handsTo?: string;
   }

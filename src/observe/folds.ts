@@ -45,7 +45,7 @@ export function makeFolds(options: FoldOptions) {
     conversation,
     records,
     counters,
-    pastCalls: new PastCalls(conversation),
+    pastCalls: new PastCalls(conversation, options.tools),
     approvals: new WaitingApprovals(),
     clientCalls: new ClientCalls(options.tools),
     askedCalls: new AskedCalls(),

@@ -13,12 +13,13 @@ import type { Observer } from '../observe/observer.ts';
 import { syntheticReport } from '../report/synthetic.ts';
 import { redact, withoutSecrets } from '../secrets/redact.ts';
 import type { AcceptedReport, SessionResult, SyntheticReport } from './session.ts';
+import { undoableIn } from './undoable.ts';
 import type { SessionIdentity } from './wiring/identity.ts';
 import type { Wired } from './wiring/wiring.ts';
 
 /** The parts that a result is built from. */
 export type Ended<Report> = {
-  readonly identity: Pick<SessionIdentity<Report>, 'agent' | 'head' | 'secrets'>;
+  readonly identity: Pick<SessionIdentity<Report>, 'agent' | 'head' | 'secrets' | 'contextFor'>;
   readonly observer: Observer;
   readonly counters: Counters;
 };
@@ -53,7 +54,10 @@ export function sessionResult<Report>(session: Ended<Report>, ending: Ending): S
     return { ...account, status: 'succeeded', success: true, slugs: [], report: acceptedReport(session) };
   }
   const { status, failure } = ending;
-  return { ...account, status, success: false, slugs: failure.slugs, report: writtenReport(session, ending), failure };
+  // A suspended session may still succeed.
+  const undoable = status === 'suspended' ? [] : undoableIn(identity, observer.folds);
+  const { slugs } = failure;
+  return { ...account, status, success: false, slugs, report: writtenReport(session, ending), failure, undoable };
 }
 
 /** Returns the report that the agent delivered: a session succeeds by nothing else (F-1). */

@@ -2,6 +2,7 @@ import type { Counters, Failure, FilePart, Message, Slug } from '../../machines/
 import type { SessionEvent } from '../observe/events.ts';
 import type { TurnRecord } from '../observe/records.ts';
 import type { Metadata } from '../vocabulary/metadata.ts';
+import type { UndoableCall } from './undoable.ts';
 
 /** The report that the agent delivered. */
 export type AcceptedReport<Report> = {
@@ -34,13 +35,15 @@ export type SessionResult<Report = unknown> = {
   turns: TurnRecord[];
   slices: Record<string, unknown>;
 } & (
-  | { success: true; status: 'succeeded'; report: AcceptedReport<Report>; failure?: never }
+  | { success: true; status: 'succeeded'; report: AcceptedReport<Report>; failure?: never; undoable?: never }
   | {
       success: false;
       /** `suspended`: the session has not ended, and can be resumed from its journal. */
       status: 'failed' | 'aborted' | 'suspended';
       report: SyntheticReport;
       failure: Failure;
+      /** What its calls did and their tools can take back, the last call first; not those of sub-agents (D-7c). */
+      undoable: UndoableCall[];
     }
 );
 

@@ -42,6 +42,18 @@ export type ToolRun = ToolContext & {
   historyPage(page: number): { text: string; of: number } | null;
 };
 
+/** A call that was carried out, and whose session did not succeed. */
+export type UndoneCall = {
+  /** The same each time, and another than that of the call, so that a destination takes it back once. */
+  idempotencyKey: string;
+  /** The input as the tool had it. */
+  input: unknown;
+  /** What the model read of the result. */
+  output: ToolOutput;
+  /** What the session was given as its `context`. */
+  context: unknown;
+};
+
 /** A tool in the catalog, from any source. It is offered to the model and run under its name. */
 export type CatalogTool = {
   name: string;
@@ -87,6 +99,8 @@ export type CatalogTool = {
   afterCrash?: 'answer' | 'repeat' | 'reconcile' | 'continue';
   /** Finds out what became of a call that ran when its process died. */
   reconcile?(input: unknown, run: ToolRun): unknown;
+  /** Takes back what a call did (D-7c). */
+  undo?(call: UndoneCall): Promise<unknown>;
 };
 
 /** Marks a promise as awaited later, so that a rejection before then is not reported as unhandled. */

@@ -10,7 +10,7 @@ import type { OfferedTool } from '../vocabulary/offered-tool.ts';
 import { contentPiece, type SdkOutput, toModelMessages } from '../vocabulary/sdk-messages.ts';
 import { type CallContext, type CatalogTool, later, type ToolContext } from './catalog-tool.ts';
 import { fixedName, providerTool } from './provider-tools.ts';
-import type { InterruptedCall, Reconciled } from './running/reconcile.ts';
+import { type RecoveryFields, recovering } from './running/recovering.ts';
 
 type SdkTool = ToolSet[string];
 
@@ -30,15 +30,13 @@ export type ClientTool = {
 };
 
 /** What Pawl reads of a tool beside the AI SDK's fields. */
-type OwnFields = {
+type OwnFields = RecoveryFields & {
   /** See the function `idempotent`. */
   idempotent?: boolean;
   /** The tool's own timeout in ms, in place of `limits.toolTimeoutMs`. */
   timeoutMs?: number;
   /** Returns what a person is to see of a call before the decision, such as a diff. */
   preview?(input: unknown): string | Promise<string>;
-  /** After a crash: asks the destination what became of a call that was in flight, before the model is told (D-7). */
-  reconcile?(call: InterruptedCall): Reconciled | Promise<Reconciled>;
 };
 
 /** A local tool from the user: an unmodified AI SDK `tool()`, or a plain function. */
@@ -57,7 +55,7 @@ export function idempotent<Tool extends LocalTool>(tool: Tool): Tool & { idempot
   return { ...tool, ...allFieldsOf(tool), idempotent: true };
 }
 
-const methods = ['execute', 'needsApproval', 'toModelOutput', 'onInputAvailable', 'preview', 'reconcile'];
+const methods = ['execute', 'needsApproval', 'toModelOutput', 'onInputAvailable', 'preview', 'reconcile', 'undo'];
 
 /**
  * Returns the fields of a tool, with its methods bound to it: an instance of a class has them in its prototypes, and they
@@ -121,7 +119,7 @@ export function localTool(name: string, given: LocalTool): CatalogTool {
     ...ownTimeout(name, definition),
     ...(isIdempotent === true && { afterCrash: 'repeat' }),
     ...(isRemote && { isRemote }),
-    ...reconciling(definition, (context) => contextFor(context, checkContext)),
+    ...recovering(definition, (context) => contextFor(context, checkContext)),
     // Only the waiting begins again.
     ...(isClientSide && { isClientSide, afterCrash: 'repeat' }),
     name,
@@ -154,6 +152,7 @@ const fieldTypes: Readonly<Record<string, readonly [types: readonly string[], wh
   onInputAvailable: [['function'], 'a function'],
   preview: [['function'], 'a function that returns a text'],
   reconcile: [['function'], 'a function that says what became of a call'],
+  undo: [['function'], 'a function that takes back what a call did'],
 };
 /** Fields without which a tool would run as its author does not want it to. */
 const cautions = ['needsApproval', 'idempotent', 'timeoutMs', 'toModelOutput', 'reconcile'];
@@ -174,19 +173,6 @@ function checkFields(name: string, definition: object): void {
     if (meant !== undefined)
       throw new PawlError('invalid_tool', `Unknown field \`tools.${name}.${field}\`. Did you mean \`${meant}\`?`);
   }
-}
-
-/** Returns what asks a tool for its interrupted calls; nothing for one that cannot say. */
-function reconciling(
-  tool: OwnFields,
-  contextOf: (context: unknown) => unknown,
-): Pick<CatalogTool, 'afterCrash' | 'reconcile'> {
-  if (tool.reconcile === undefined) return {};
-  return {
-    afterCrash: 'reconcile',
-    reconcile: (input, { idempotencyKey, signal, context }) =>
-      tool.reconcile?.({ idempotencyKey, input, context: contextOf(context), signal }),
-  };
 }
 
 function ownTimeout(name: string, { timeoutMs }: OwnFields): { timeoutMs?: number } {
@@ -249,7 +235,7 @@ function functionAsTool(name: string, run: FunctionTool & OwnFields): CatalogToo
   return {
     ...ownTimeout(name, run),
     ...(run.idempotent === true && { afterCrash: 'repeat' }),
-    ...reconciling(run, (context) => context),
+    ...recovering(run, (context) => context),
     name,
     kind: 'real',
     offered: { type: 'function', name, inputSchema: { type: 'object' } },

@@ -13,8 +13,11 @@ import type { Validation } from '../schema/schema.ts';
 /** A call for a policy to judge. Its input is a copy of the tool's input, validated and with defaults filled in. */
 export type PolicyCall = { callId: string; name: string; input: Record<string, unknown> };
 
-/** An answered call of the session, with what the model read of it; `slug` is the reason why it failed, or null. */
-export type PastCall = PolicyCall & { executed: boolean; slug: Slug | null; output: ToolOutput };
+/**
+ * An answered call of the session, with what the model read of it; `slug` is the reason why it failed, or null. `canUndo`:
+ * its tool has `undo`, so what it did can be taken back if the session does not succeed (D-7c).
+ */
+export type PastCall = PolicyCall & { executed: boolean; slug: Slug | null; output: ToolOutput; canUndo?: boolean };
 
 export type PolicyVerdict = { allow: true } | { allow: false; reason: string };
 
@@ -188,7 +191,8 @@ export class Policies {
   private history(revalidate: Revalidate): Promise<PastCall[]> {
     const seenAs = async (past: AnsweredCall): Promise<PastCall> => {
       const judged = this.judged.get(past.callId);
-      return Object.freeze({ ...past, input: judged ?? frozen(copyOf(await this.inputOf(past, revalidate))) });
+      const { key: _, speaker: __, ...told } = past;
+      return Object.freeze({ ...told, input: judged ?? frozen(copyOf(await this.inputOf(past, revalidate))) });
     };
     this.seen.push(...this.past.all.slice(this.seen.length).map(seenAs));
     return Promise.all(this.seen);

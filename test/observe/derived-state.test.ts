@@ -96,7 +96,8 @@ describe('results that are read in pages', () => {
 
 describe('the calls that policies see', () => {
   it('are the valid ones of the agent, once they are answered', () => {
-    const past = new PastCalls({ inputOf: (index: number) => ({ index }) } as unknown as Conversation);
+    const conversation = { inputOf: (index: number) => ({ index }), plan: null } as unknown as Conversation;
+    const past = new PastCalls(conversation, new Map());
     const call = (more: object) => ({ tool: 'real', input: 'valid', refusal: null, ...more }) as unknown as CallFacts;
     const replied = (...calls: CallFacts[]) => ({ type: 'attempt.replied', calls }) as unknown as Fact;
     past.fact(answered(0));
@@ -113,9 +114,17 @@ describe('the calls that policies see', () => {
     for (let index = 0; index < 7; index += 1)
       past.fact(answered(index, index === 5 ? { executed: false, slug: 'policy_denied' } : {}));
     past.fact({ ...answered(0), type: 'tool.started' } as unknown as Fact);
+    const same = { name: 'search', canUndo: false, speaker: null };
     expect(past.all).toEqual([
-      { callId: 'c0', name: 'search', input: { index: 0 }, executed: true, slug: null },
-      { callId: 'c5', name: 'search', input: { index: 5 }, executed: false, slug: 'policy_denied' },
+      { callId: 'c0', key: 'turn-1/attempt-2/tool-0', input: { index: 0 }, executed: true, slug: null, ...same },
+      {
+        callId: 'c5',
+        key: 'turn-1/attempt-2/tool-5',
+        input: { index: 5 },
+        executed: false,
+        slug: 'policy_denied',
+        ...same,
+      },
     ]);
   });
 });

@@ -26,7 +26,12 @@ function session(accepted: object | null, secrets: string[] = []): Ended<unknown
   observer.folds.records.accepted = accepted as never;
   observer.folds.slices.states.count = 1;
   return {
-    identity: { agent, head: { sessionId: 's', prompt: 'Look.', metadata: { user: 'u' } } as never, secrets },
+    identity: {
+      agent,
+      head: { sessionId: 's', prompt: 'Look.', metadata: { user: 'u' } } as never,
+      secrets,
+      contextFor: () => null,
+    },
     observer,
     counters: structuredClone(observer.counters),
   };

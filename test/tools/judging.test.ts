@@ -16,7 +16,16 @@ function judging(policies: readonly ToolPolicy[], all: AnsweredCall[] = []) {
 }
 
 const past = (name: string, input: AnsweredCall['input'], slug: AnsweredCall['slug'] = null): AnsweredCall => {
-  return { callId: `past ${name}`, name, input, executed: slug === null, slug, output: { type: 'text', value: '' } };
+  const about = { canUndo: false, key: `key of ${name}`, speaker: null };
+  return {
+    callId: `past ${name}`,
+    name,
+    input,
+    executed: slug === null,
+    slug,
+    output: { type: 'text', value: '' },
+    ...about,
+  };
 };
 const call = (name: string, input: unknown = {}) => ({ callId: 'now', name, input });
 const asSent = () => undefined;
