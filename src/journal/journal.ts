@@ -42,6 +42,8 @@ export type SessionHead = {
   resultBytes: number;
   /** For a session of a chat: the one that it continues, or null, and how many of its messages the user added. */
   chat?: { after: string | null; added: number };
+  /** For a fork: the session that it left, and how many of its entries are copies. */
+  fork?: { of: string; entries: number };
 };
 
 /** What a workflow run begins with: all that its machine needs. `at` is epoch ms. */

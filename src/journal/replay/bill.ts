@@ -40,11 +40,14 @@ const ofPrefixes = new Set<string>([
   ...(['conversation.compacted', 'compaction.failed'] satisfies Fact['type'][]),
 ]);
 
-/** Returns what a session and its sub-agents spent, request by request: read from its entries, without its machines. */
+/**
+ * Returns what a session and its sub-agents spent, request by request: read from its entries, without its machines. What a
+ * fork copied, the session that it left has paid for.
+ */
 export function billOf(entries: readonly JournalEntry[]): SessionBill {
   const scopes = new Map<string, Read>();
   const requests: BilledRequest[] = [];
-  for (const entry of entries) {
+  for (const [index, entry] of entries.entries()) {
     if (entry.type === 'started')
       scopes.set(entry.scope, { head: entry.head, deliveries: [null], prefix: new PrefixBreaks(), before: 0 });
     const known = scopes.get(entry.scope);
@@ -56,6 +59,7 @@ export function billOf(entries: readonly JournalEntry[]): SessionBill {
     const told = entry.facts.filter(({ type }) => ofPrefixes.has(type));
     for (const fact of restoredFacts(told, delivery)) {
       known.prefix.fact(fact);
+      if (index < (scopes.get('')?.head.fork?.entries ?? 0)) continue;
       if (fact.type === 'attempt.replied') requests.push(billed(known, fact));
       if ('asked' in fact && fact.asked !== null) requests.push(billedSummary(known, fact.turn, fact.asked));
     }

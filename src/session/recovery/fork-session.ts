@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { check } from '../../input/check.ts';
 import { nonBlank } from '../../input/shapes.ts';
 import { checkSession } from '../../journal/given.ts';
-import { giveBack, type Journal, type JournalEntry } from '../../journal/journal.ts';
+import { giveBack, type Journal, type JournalEntry, type SessionHead } from '../../journal/journal.ts';
 import { lazily } from '../../platform/lazily.ts';
 import { randomId } from '../../platform/random-id.ts';
 import { sessionIdShape } from '../input.ts';
@@ -45,10 +45,15 @@ export async function createFork(
   entries: readonly JournalEntry[],
 ): Promise<void> {
   const { agent, metadata } = recordedHead(entries, sessionId);
-  const kept = entries.map((entry) => renamed(entry, sessionId, forkId));
+  const fork = { of: sessionId, entries: entries.length };
+  const kept = entries.map((entry) => ofFork(renamed(entry, sessionId, forkId), fork));
   const owner = randomId();
   await journal.create({ sessionId: forkId, agent, metadata }, { owner, entries: kept });
   await giveBack(journal, forkId, owner);
+}
+
+function ofFork(entry: JournalEntry, fork: NonNullable<SessionHead['fork']>): JournalEntry {
+  return entry.type === 'started' && entry.scope === '' ? { ...entry, head: { ...entry.head, fork } } : entry;
 }
 
 /** Gives an entry's session, and its sub-agents, their new ids. */
