@@ -1,7 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import {
   AbstractChat,
   type ChatState,
@@ -9,32 +5,11 @@ import {
   DefaultChatTransport,
   lastAssistantMessageIsCompleteWithApprovalResponses,
 } from 'ai';
-import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { listSessions, sqliteJournal } from '../../src/index.ts';
-import { type ModelServer, startModelServer } from '../../src/testing/index.ts';
 import type { PawlUIMessage } from '../../src/ui/index.ts';
 import { until } from '../support/journaled.ts';
+import { type ServedChat, servedChat } from '../support/served-chat.ts';
 import { shownParts } from '../support/ui.ts';
-
-const browserPath = '/usr/bin/chromium';
-if (!existsSync(browserPath)) process.stderr.write('No Chromium from Debian (apt-get install chromium): skipped.\n');
-
-/** What the model does: it goes by the last message of the user, and by whether a tool has answered since. */
-function script({ body }: { body: unknown }) {
-  const { messages, tools } = body as { messages: { role: string; content: unknown }[]; tools?: unknown[] };
-  const asked = messages.findLastIndex(({ role }) => role === 'user');
-  const text = JSON.stringify(messages[asked]?.content ?? '');
-  const answered = messages.slice(asked).find(({ role }) => role === 'tool');
-  if (text.includes('response_truncated')) return { text: 'The right one.', delayMs: 300 };
-  if (text.includes('stumble')) return { text: 'The wrong beginning', finishReason: 'length' as const };
-  if (answered !== undefined) return { text: `Done: ${String(answered.content)}` };
-  if (text.includes('delegate') && tools?.some((tool) => JSON.stringify(tool).includes('helper')) === true)
-    return { calls: [{ name: 'helper', input: { prompt: 'Please send it.', reason: 'It can.' } }] };
-  if (text.includes('send')) return { text: 'I ask first.', calls: [{ name: 'send', input: { to: 'Ada' } }] };
-  if (text.includes('hold')) return { text: 'I work on it.', calls: [{ name: 'hold', input: {} }] };
-  return { text: 'Hello, I am here.' };
-}
 
 class State implements ChatState<PawlUIMessage> {
   status: ChatStatus = 'ready';
@@ -50,24 +25,13 @@ class State implements ChatState<PawlUIMessage> {
 
 class Chat extends AbstractChat<PawlUIMessage> {}
 
-let model: ModelServer;
-const processes: ChildProcess[] = [];
-const file = join(mkdtempSync(join(tmpdir(), 'pawl-chat-')), 'pawl.db');
-
-async function startServer(): Promise<string> {
-  const args = ['--no-warnings', join(import.meta.dirname, '../support/chat-server.ts'), model.url, file];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  processes.push(child);
-  return new Promise((resolve) => child.stdout.once('data', (data) => resolve(String(data).trim())));
-}
+let served: ServedChat;
+const startServer = () => served.start();
 
 beforeAll(async () => {
-  model = await startModelServer(script);
+  served = await servedChat();
 });
-afterAll(async () => {
-  for (const child of processes) child.kill('SIGKILL');
-  await model.close();
-});
+afterAll(() => served.close());
 
 const chatOn = (server: string, id: string, state = new State()) => {
   const chat = new Chat({
@@ -98,7 +62,7 @@ describe('C-1, S-6, D-3: a chat over HTTP, by the client of the SDK', () => {
       ['tool', 'send', expect.any(String), { to: 'Ada' }, 'output-available', 'sent to Ada'],
       ['text', 'Done: sent to Ada', 'done'],
     ]);
-    const sent = model.requests.at(-1)?.body as { messages: { role: string }[] } | undefined;
+    const sent = served.model.requests.at(-1)?.body as { messages: { role: string }[] } | undefined;
     expect(sent?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant', 'tool']);
   });
 
@@ -147,7 +111,7 @@ describe('C-1, S-6, D-3: a chat over HTTP, by the client of the SDK', () => {
     const one = await startServer();
     const { chat } = chatOn(one, 'three');
     await chat.sendMessage({ text: 'Please send it.' });
-    processes.at(-1)?.kill('SIGKILL');
+    served.kill();
     const next = await startServer();
     const { chat: later, state } = chatOn(next, 'three');
     state.messages = chat.messages;
@@ -191,88 +155,5 @@ describe('C-1, S-6, D-3: a chat over HTTP, by the client of the SDK', () => {
     ]);
     expect((await fetch(`${server}/api/chat/mine/stream`)).status).toBe(204);
     expect((await fetch(`${server}/api/chat`, { method: 'PUT' })).status).toBe(405);
-  });
-});
-
-describe.skipIf(!existsSync(browserPath))('S-6: a page with useChat in a browser', () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await chromium.launch({
-      executablePath: browserPath,
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    });
-  });
-  afterAll(() => browser?.close());
-
-  it('chats, approves, denies, reloads in the middle and aborts', async () => {
-    const server = await startServer();
-    const page = await browser.newPage();
-    const problems: string[] = [];
-    page.on('pageerror', (error) => problems.push(error.message));
-    await page.goto(server);
-    const say = async (text: string) => {
-      await page.fill('input', text);
-      await page.press('input', 'Enter');
-    };
-    const last = page.locator('section[data-role="assistant"]').last();
-    const ends = (status: string) => last.locator('footer', { hasText: status }).waitFor();
-    await say('Hi.');
-    await last.getByText('Hello, I am here.').waitFor();
-    await ends('succeeded');
-
-    await say('Please send it.');
-    await page.getByRole('button', { name: 'Approve' }).click();
-    await last.getByText('Done: sent to Ada').waitFor();
-    await ends('succeeded');
-
-    await say('Please send it.');
-    await page.getByRole('button', { name: 'Deny' }).click();
-    await last.getByText('output-denied').waitFor();
-    await ends('succeeded');
-
-    await say('Please hold.');
-    await last.getByText('I work on it.').waitFor();
-    await last.getByText('input-available').waitFor();
-    await page.reload();
-    await last.getByText('I work on it.').waitFor();
-    await last.getByText('input-available').waitFor();
-    expect(await page.locator('section[data-role="assistant"]').count()).toBe(1);
-    await page.request.get(`${server}/release`);
-    await last.getByText('Done: released').waitFor();
-    await ends('succeeded');
-    expect(await last.locator('p').allTextContents()).toEqual(['I work on it.', 'Done: released']);
-
-    // Text of an attempt that failed may be seen for a moment, and is taken back.
-    await say('Please stumble.');
-    await last.getByText('The right one.').waitFor();
-    await ends('succeeded');
-    expect(await last.locator('p').allTextContents()).toEqual(['The right one.']);
-
-    await say('Please hold.');
-    await last.getByText('input-available').waitFor();
-    await page.getByRole('button', { name: 'Stop' }).click();
-    await ends('aborted');
-    if (process.env.PAWL_SCREENSHOT !== undefined) await page.screenshot({ path: process.env.PAWL_SCREENSHOT });
-    expect(problems).toEqual([]);
-
-    const journal = sqliteJournal(file);
-    const sessions = (await listSessions(journal)).filter(({ sessionId }) => sessionId.startsWith('page-chat:'));
-    await journal.close();
-    expect(sessions.map(({ status, slugs }) => [status, slugs]).toReversed()).toEqual([
-      ['succeeded', []],
-      ['succeeded', []],
-      ['succeeded', []],
-      ['succeeded', []],
-      ['succeeded', []],
-      ['aborted', ['aborted']],
-    ]);
   });
 });

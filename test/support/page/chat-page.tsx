@@ -5,20 +5,19 @@ import { createRoot } from 'react-dom/client';
 import type { PawlUIMessage } from '../../../src/ui/index.ts';
 
 const chatId = 'page-chat';
-const kept = sessionStorage.getItem('messages');
+/** The history of the chat, from the journal. */
+const history: PawlUIMessage[] = await fetch(`/api/chat/${chatId}`).then((response) => response.json());
 
 /** What an application's page would be: messages, approvals, a text field, and a button that stops. */
 function Chat() {
   const [text, setText] = useState('');
   const { messages, sendMessage, addToolApprovalResponse, stop, status, error } = useChat<PawlUIMessage>({
     id: chatId,
-    messages: kept === null ? [] : JSON.parse(kept),
+    messages: history,
     resume: true,
     transport: new DefaultChatTransport({ api: '/api/chat' }),
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
   });
-  // An application keeps its messages on the server; the page that is loaded again has those of the user.
-  sessionStorage.setItem('messages', JSON.stringify(messages.filter(({ role }) => role === 'user')));
   return (
     <main>
       {messages.map(({ id, role, parts, metadata }) => (
