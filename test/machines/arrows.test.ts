@@ -14,7 +14,6 @@ const machines = {
     walks: [
       { budget: { ...budget, deadlineAt: 60_000 } },
       { budget: { ...budget, requests: 2 } },
-      { window },
       { plansTurns: true },
       { compactsAt: 0.01, window },
     ].map((over) => ({ ...sessionWalk(3, over), key: sessionKey })),
@@ -68,11 +67,13 @@ function toldOf(one: Step['out'][number], context: object): Told {
     const { type, ...rest } = one.sent;
     return new Told(`sends ${one.to} ${type}`, rest);
   }
-  const { asked, input } = one;
+  const { input } = one;
+  // An actor that is named for what it does is named once.
+  const asked = one.asked.replace(/^(\w+) as \1$/, '$1');
   const plain = JSON.parse(JSON.stringify(input), inShort);
   const { key, request, ...rest } = plain;
   if (key === undefined) return new Told(`asks ${asked}`, plain);
-  return new Told(`asks ${asked} ${key}`, request ?? rest);
+  return new Told(key === asked ? `asks ${key}` : `asks ${asked} ${key}`, request ?? rest);
 }
 
 /** The results of a path's last event: facts, events sent, invocations, changed context and output. */
@@ -107,6 +108,10 @@ describe.each(Object.entries(machines))('D-1: the results of the arrows of the %
         cases.set(keyOf(step), [nameOf(step), ledTo(trail)]);
       }
     }
-    await expectGolden(`arrows-of-${name}.txt`, [...cases.values()]);
+    // What is ignored leads to nothing.
+    await expectGolden(
+      `arrows-of-${name}.txt`,
+      [...cases.values()].filter(([, told]) => told.length > 0),
+    );
   });
 });

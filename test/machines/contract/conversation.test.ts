@@ -229,6 +229,7 @@ describe('S-4 B-7: sub-agent counters', () => {
     const filled = fill(emptyCounters()) as Counters;
     filled.toolCalls.rejected = { unknown_tool: next++, tool_limit: next++ };
     filled.slugs = { text_only: next++ };
+    filled.cachePrefixBreaks = start % 2 === 0 ? { plan: next++ } : { plan: next++, target: next++ };
     for (const name of ['read', `only-${start}`])
       filled.tools[name] = { calls: next++, failed: next++, durationMs: next++, bytes: next++ };
     return filled;
@@ -240,7 +241,7 @@ describe('S-4 B-7: sub-agent counters', () => {
     const second = numbered(100);
     second.slugs = { empty_response: 7, text_only: 1 };
     first.subAgents = { deeper: numbered(1_000) };
-    second.subAgents = { deeper: numbered(2_000), other: numbered(3_000) };
+    second.subAgents = { deeper: numbered(2_000) };
     const before = structuredClone([first, second]);
     countSubAgent(counters, 'helper', first);
     countSubAgent(counters, 'helper', second);
