@@ -60,7 +60,7 @@ export function walksWithin(size: 'small' | 'usual' | 'all'): Walks {
         ? [
             sessionWalk(2, { budget: spentSoon }),
             sessionWalk(2, { plansTurns: true }),
-            sessionWalk(2, { compactsAt: 0.5 }),
+            sessionWalk(1, { compactsAt: 0.5 }),
           ]
         : [
             // More turns add no arrow and no guard, and take as long as all others.

@@ -54,7 +54,7 @@ describe('S-8: a session is forked at a changed delivery', () => {
     const head = { ...(entries[0] as Extract<JournalEntry, { type: 'started' }>).head };
     expect(forked[0]).toEqual({
       ...entries[0],
-      head: { ...head, sessionId, metadata: { of: 'me', forkedFrom: 's' } },
+      head: { ...head, sessionId, metadata: { of: 'me', forkedFrom: 's' }, fork: { of: 's', entries: place + 1 } },
     });
     expect(forked.slice(1, place - 1)).toEqual(entries.slice(1, place - 1));
     expect(forked[place - 1]).toMatchObject({ type: 'delivered', delivery: stop() });

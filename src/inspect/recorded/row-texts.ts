@@ -15,7 +15,7 @@ export function planText({ speaker, targets, tools, instructions }: Planned): st
 }
 
 /** Why a request does not extend the one before (B-5d). */
-const breakText: Record<PrefixBreak, string> = {
+export const breakTexts: Record<PrefixBreak, string> = {
   target: 'another target',
   handoff: 'another agent has the conversation',
   instructions: 'other instructions',
@@ -39,8 +39,6 @@ export function noteOf(sighting: Sighting): [string, string] | null {
       return [`server ${sighting.server}`, sighting.message];
     case 'server.toolsChanged':
       return [`server ${sighting.server}`, `its tools changed; ${sighting.tools.length} now`];
-    case 'prefix.broken':
-      return ['cache prefix broken', breakText[sighting.cause]];
     case 'conversation.repaired':
       return ['conversation repaired', JSON.stringify(sighting.repairs)];
     case 'session.resumed':

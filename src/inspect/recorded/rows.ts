@@ -1,12 +1,20 @@
 import type { Fact } from '../../../machines/index.ts';
 import type { Sighting } from '../../observe/events.ts';
+import { PrefixBreaks } from '../../observe/prefix-breaks.ts';
 import { pieceName } from '../../vocabulary/refused-pieces.ts';
 import type { Observation } from './recording-data.ts';
 import { closeRow, type Row, RowList, type RowPlace } from './row-list.ts';
-import { noteOf, planText } from './row-texts.ts';
+import { breakTexts, noteOf, planText } from './row-texts.ts';
 
 type Of<T extends Fact['type']> = Extract<Fact, { type: T }>;
-type Open = { session: Row; turn: Row | null; attempt: Row | null; calls: Map<number, Row>; wait: Row | null };
+type Open = {
+  session: Row;
+  turn: Row | null;
+  attempt: Row | null;
+  calls: Map<number, Row>;
+  wait: Row | null;
+  prefix: PrefixBreaks;
+};
 
 /** What happened in a session, as a tree of lines: turns, attempts, calls, and the sub-agents below their calls. */
 export class Rows extends RowList {
@@ -25,6 +33,7 @@ export class Rows extends RowList {
     }
     const open = this.open.get(place.scope);
     if (open === undefined) return;
+    open.prefix.fact(fact);
     if (fact.type.startsWith('turn.')) this.turn(fact as Of<'turn.started'>, open, place);
     else if (fact.type.startsWith('attempt.')) this.attempt(fact as Of<'attempt.started'>, open, place);
     else if (fact.type.startsWith('tool.')) this.call(fact as Of<'tool.requested'>, open, place);
@@ -36,7 +45,14 @@ export class Rows extends RowList {
       title: place.scope === '' ? 'session' : `sub-agent ${place.scope.split('/').at(-1)}`,
       detail: `at most ${maxTurns} turns × ${maxRetries} attempts, on ${targets.join(', ')}`,
     });
-    this.open.set(place.scope, { session, turn: null, attempt: null, calls: new Map(), wait: null });
+    this.open.set(place.scope, {
+      session,
+      turn: null,
+      attempt: null,
+      calls: new Map(),
+      wait: null,
+      prefix: new PrefixBreaks(),
+    });
     const parts = place.scope.split('/');
     const above = place.scope === '' ? undefined : this.open.get(parts.slice(0, -1).join('/'));
     if (above === undefined) this.root = session;
@@ -77,6 +93,8 @@ export class Rows extends RowList {
       open.attempt = this.row('attempt', place, { title: `attempt ${attempt}`, detail: target, turn, attempt, notice });
       open.calls.clear();
       (open.turn ?? open.session).children.push(open.attempt);
+      const { current: cause } = open.prefix;
+      if (cause !== null) this.note(open.attempt, place, 'cache prefix broken', breakTexts[cause], 'B-5d');
       return;
     }
     if (open.attempt === null) return;
@@ -198,6 +216,7 @@ export class Rows extends RowList {
   private sighting(sighting: Sighting, place: RowPlace): void {
     const open = this.open.get(place.scope);
     if (open === undefined) return;
+    open.prefix.sighting(sighting);
     if (sighting.type === 'tool.handedOut') {
       const row = this.callWithId(open, sighting.callId);
       Object.assign(row, { state: 'waiting', detail: 'waits for an answer', isHandedOut: true });

@@ -55,7 +55,7 @@ export function sessionWalk(maxTurns: number, over: Partial<SessionInput> = {}):
   };
   const events = (snapshot: AnyMachineSnapshot): EventObject[] => {
     // Once, since every steering makes the request larger.
-    const isSteered = snapshot.context.size.steering > 0;
+    const isSteered = snapshot.context.size.steering > 0 || over.compactsAt !== undefined;
     const compacts = over.compactsAt !== undefined && !snapshot.context.compactRequested;
     const outside = [
       ...[stop, abort, ...(isSteered ? [] : [{ type: 'session.steer', text: 'Go on.' }])],
@@ -109,12 +109,14 @@ export function sessionWalk(maxTurns: number, over: Partial<SessionInput> = {}):
     }
     if (snapshot.matches({ running: 'turning' })) {
       const spent = [1, 2].map((requests) => turnOutput({ spent: { requests, tokens: 100, costUsd: 0 } }));
-      const outputs = over.budget === undefined ? turnOutputs : [...turnOutputs, ...spent];
+      // What turns lead to, other walks take; those with compactions take what leads to and from these.
+      const usual = over.compactsAt === undefined ? turnOutputs : turnOutputs.slice(0, 4);
+      const outputs = over.budget === undefined ? usual : [...usual, ...spent];
       const full = over.window === undefined ? [] : [turnOutput({ size: { ...emptySize, counted: 10_000 } })];
       return [
         ...[...outputs, ...full].map((output) => done('turn', output)),
         broke('turn'),
-        ...collapses,
+        ...(over.compactsAt === undefined ? collapses : []),
         ...deadline,
         ...outside,
       ];
