@@ -71,7 +71,8 @@ describe('the first step after which a promise is broken', () => {
   });
 
   it.each<[Record<string, number>, string]>([
-    [{ attempts: 3 }, 'requests (4) = attempts (3)'],
+    [{ attempts: 3 }, 'requests (4) = attempts (3) + summaries (0)'],
+    [{ summaries: 1 }, 'requests (4) = attempts (4) + summaries (1)'],
     [{ requests: 5, attempts: 5 }, 'requests (5) <= maxTurns x maxRetries (4)'],
     [{ turns: 3 }, 'turns (3) <= maxTurns (2)'],
     [{ 'toolCalls.answered': 4 }, 'calls answered (4) <= calls requested (3)'],

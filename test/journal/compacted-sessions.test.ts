@@ -11,6 +11,7 @@ import {
 } from '../../src/index.ts';
 import { MicrostepReplay } from '../../src/inspect/recorded/microstep-replay.ts';
 import { ShownRecording } from '../../src/inspect/recorded/shown-recording.ts';
+import { firstBreak } from '../../src/inspect/study/first-break.ts';
 import { assertInvariants, type RecordedRequest, startModelServer } from '../../src/testing/index.ts';
 import { dyingJournal } from '../support/dying-journal.ts';
 import { asksForSummary, tokensOfBody } from '../support/long-talk.ts';
@@ -92,6 +93,7 @@ it('D-3 D-6: a replay and a fork give the same bytes as the session did', async 
   const shown = new ShownRecording();
   shown.takePart(new MicrostepReplay().play(await journal.read(sessionId)));
   expect(shown.requests.map((request) => shown.messagesOf(request))).toEqual(requests.map(({ messages }) => messages));
+  expect(firstBreak(shown)).toBeNull();
   for (const turn of [5, 12, 20]) {
     const before = server.requests.length;
     const forkId = await forkSession(journal, sessionId, { at: `turn-${turn}` });

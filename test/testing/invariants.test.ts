@@ -79,7 +79,7 @@ describe('the promises that apply to every session', () => {
         counters.requests = 4;
       }),
       {},
-      ['requests (4) = attempts (3)'],
+      ['requests (4) = attempts (3) + summaries (0)'],
     ],
     [
       'more requests were sent than allowed',

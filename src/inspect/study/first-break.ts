@@ -18,7 +18,10 @@ function brokenAt(recorded: ShownRecording, told: number, bound: BoundLimits | u
   const of = (path: string) => counts.get(path) ?? 0;
   const most = bound === undefined ? Number.POSITIVE_INFINITY : bound.maxTurns * bound.maxRetries;
   const promises: [boolean, string][] = [
-    [of('requests') === of('attempts'), `requests (${of('requests')}) = attempts (${of('attempts')})`],
+    [
+      of('requests') === of('attempts') + of('summaries'),
+      `requests (${of('requests')}) = attempts (${of('attempts')}) + summaries (${of('summaries')})`,
+    ],
     [of('requests') <= most, `requests (${of('requests')}) <= maxTurns x maxRetries (${most})`],
     [of('turns') <= (bound?.maxTurns ?? most), `turns (${of('turns')}) <= maxTurns (${bound?.maxTurns})`],
     [
