@@ -28,6 +28,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   readonly log: ScopeLog | null;
   readonly life: SessionLife;
   /** What makes its sub-agents; null for an agent without any. */
+  readonly canCompact: boolean;
   readonly subSessions: SubSessions | null;
   private readonly wired: Wired<Report>;
   private readonly suspended = Promise.withResolvers<Ending>();
@@ -38,6 +39,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     this.log = parts.log;
     this.wired = wire(parts, (own) => new RunningSession(own).start());
     this.subSessions = this.wired.subSessions;
+    this.canCompact = this.wired.identity.agent.compaction !== null;
     this.life = new SessionLife({ ...this.wired, ...this.wired.identity });
     const ended = sessionEnd(this.wired, parts.played).then((end) => this.conclude(end));
     this.result =

@@ -71,7 +71,7 @@ describe('T-9: a long conversation is compacted before a turn', () => {
         compact: {
           by: async ({ messages, context, signal }) => {
             given.push([messages.length, context]);
-            Object.assign(messages[0] ?? {}, { role: 'nobody' });
+            Object.assign(messages[0] ?? {}, { role: 'changed' });
             expect(signal.aborted).toBe(false);
             return `There were ${messages.length}.`;
           },
@@ -269,6 +269,16 @@ describe('T-9d: a compaction that fails changes nothing, and the context guard d
     expect(ran.result.success).toBe(true);
   });
 
+  it('G-2: its summary is withheld by the check of replies', async () => {
+    const checkReply = ({ reply }: { reply: unknown }) =>
+      JSON.stringify(reply).includes('saw words')
+        ? { allow: false as const, reason: 'Private.' }
+        : { allow: true as const };
+    const ran = await overWire({ compact: {}, checkReply }, 26);
+    expect(of(ran, 'compaction.failed')[0]?.detail).toContain('Private.');
+    expect([of(ran, 'conversation.compacted'), ran.result.success]).toEqual([[], true]);
+  });
+
   it('nothing but the last turns is left', async () => {
     const ran = await overWire({ compact: { keep: 50 } }, 24);
     expect(of(ran, 'compaction.failed')[0]?.detail).toBe('No exchange before the last turns is left to compact.');
@@ -282,6 +292,6 @@ it('T-9: a definition names what is wrong with its `compact`', () => {
   expect(define({ at: 1 })).toThrow('`compact.at` must be a number from 0.1 to 0.9; got 1.');
   expect(define({ keep: 0 })).toThrow('`compact.keep` must be an integer of at least 1; got 0.');
   expect(define({ by: 'magic' })).toThrow('`compact.by` must be summary, drop or a function; got "magic".');
-  expect(define({ model: 'nobody' })).toThrow('`compact.model` must be `provider:model`');
+  expect(define({ model: 'unknown' })).toThrow('`compact.model` must be `provider:model`');
   expect(define({ when: 3 })).toThrow('when');
 });

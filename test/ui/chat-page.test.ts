@@ -77,7 +77,7 @@ describe.skipIf(!hasBrowser)('S-6: a page with useChat in a browser', () => {
     ]);
   });
 
-  it('D-6e: after kill -9, another process shows the history, goes on, and takes in nothing that a page forges', async () => {
+  it('D-6e: after kill -9, another process shows the history and continues it, and ignores what a page forges', async () => {
     const server = await served.start();
     const page = await browser.newPage();
     await page.goto(server);

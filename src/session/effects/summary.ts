@@ -38,7 +38,7 @@ export type CompactParts = {
   secrets: readonly string[];
 };
 
-/** A text in the place of messages, or why there is none; `asked` is the request for it. */
+/** The text that replaces messages, or why there is none; `asked` describes the request for it, if there was one. */
 export type Made = { text: string; asked: SummaryRequest | null } | { detail: string; asked: SummaryRequest | null };
 
 const summaryInstructions = `You write the memory of an agent whose conversation has become too long. You are given its
@@ -107,7 +107,6 @@ function summaryOptions(model: ModelEffectOptions, target: Target, source: Promp
       inside: () => [],
       together: (calls) => calls,
     },
-    checks: { replies: false, reply: (value) => Promise.resolve({ kind: 'passed', value }) },
     meter: new RequestMeter(source, () => []),
     messages: () => source.messages,
     recordRequest: null,

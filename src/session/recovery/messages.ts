@@ -54,7 +54,8 @@ export function receiveMessage(root: RootSession, message: SessionMessage): Scop
       root.stop();
       return root.log;
     case 'session.compact':
-      return root.compact() ? root.log : null;
+      // No function sends it to an agent that never compacts, which would refuse it.
+      return root.canCompact && root.compact() ? root.log : null;
     case 'session.abort':
       root.abort(message.reason);
       return root.log;
