@@ -4,7 +4,7 @@ import type { Message } from '../../machines/index.ts';
 import { check } from '../input/check.ts';
 import { unexpected } from '../input/errors.ts';
 import { aFunction, count } from '../input/shapes.ts';
-import { type ModelReference, Target, targetName } from '../model/targets.ts';
+import { type ModelReference, modelIn, type SizedModel, Target, targetName } from '../model/targets.ts';
 import type { Limits } from '../vocabulary/limits.ts';
 
 /** What a function that compacts a conversation receives: a copy of the messages that its text takes the place of. */
@@ -35,8 +35,11 @@ export type CompactOptions<Context = unknown> = {
    * left out. Or a function of them. Default: `summary`.
    */
   by?: 'summary' | 'drop' | CompactBy<Context>;
-  /** The model that is asked for a summary, with a window of `limits.contextWindow`; default: that of the turn. */
-  model?: ModelReference;
+  /**
+   * The model that is asked for a summary, or `{ model, contextWindow }`; its window defaults to `limits.contextWindow`.
+   * Default: the model of the turn.
+   */
+  model?: ModelReference | SizedModel;
 };
 
 /** The compaction of an agent. `target` is null where the turn's is asked. */
@@ -49,22 +52,27 @@ const compactSchema = z.strictObject(
     at: z.number(shareError).min(0.1, shareError).max(0.9, shareError).default(0.75),
     keep: count.default(3),
     by: z.union([z.enum(['summary', 'drop']), aFunction], { error: bys }).default('summary'),
-    model: z.custom<ModelReference>().optional(),
+    model: z.custom<ModelReference | SizedModel>().optional(),
   } satisfies Record<keyof CompactOptions, z.ZodType>,
   { error: 'an object' },
 );
 
-/** Returns the compaction that a definition asks for; null for none. Throws `invalid_agent`. */
+/**
+ * Returns the compaction that a definition asks for; null for none. `windowOf` checks its model. Throws `invalid_agent`, or
+ * as `windowOf` does.
+ */
 export function compactionOf(
   definition: { compact?: CompactOptions | undefined; providers?: Record<string, ProviderV4> | undefined } | undefined,
-  checkModel: (model: unknown, field: string) => void,
+  windowOf: (model: ModelReference | SizedModel, field: string) => number | null,
 ): Compaction | null {
   const { compact, providers = {} } = definition ?? {};
   if (compact === undefined) return null;
   const { model, by, ...rest } = check(compactSchema, compact, 'compact', 'invalid_agent');
-  if (model !== undefined) checkModel(model, 'compact.model');
-  const target = model === undefined ? null : new Target(targetName(model), model, providers);
-  return { ...rest, by: by as Compaction['by'], target };
+  const compaction = { ...rest, by: by as Compaction['by'], target: null };
+  if (model === undefined) return compaction;
+  const window = windowOf(model, 'compact.model');
+  const reference = modelIn(model);
+  return { ...compaction, target: new Target(targetName(reference), reference, providers, window) };
 }
 
 /** Throws unless a summary leaves its turn an attempt (B-2). */

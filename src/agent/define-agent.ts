@@ -65,7 +65,10 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }, Con
   const checkContext =
     contextSchema === undefined ? undefined : problems.collect(() => checkAtOnce(contextSchema, 'contextSchema'));
   const compaction = problems.collect(() =>
-    compactionOf(definition, (model, field) => checkModel(model, field, Object.keys(definition.providers ?? {}))),
+    compactionOf(definition, (model, field) => {
+      checkModel(model, field, Object.keys(definition.providers ?? {}));
+      return windowOf(model, targetName(modelIn(model)), field);
+    }),
   );
   problems.collect(() => limits && checkSummaries(compaction ?? null, limits));
   problems.throwIfAny();
@@ -178,13 +181,13 @@ const sizedSchema = z.strictObject({
   contextWindow: z.union([count, aFunction], { error: windowError }),
 });
 
-/** Returns the context window that an entry of `models` states for its target; null if it states none. */
-function windowOf(entry: unknown, target: string, index: number): number | null {
+/** Returns the context window that a model states for its target; null if it states none. */
+function windowOf(entry: unknown, target: string, field: string): number | null {
   if (!isSized(entry)) return null;
   const { contextWindow } = entry;
   const tokens = typeof contextWindow === 'function' ? contextWindow(target) : contextWindow;
   if (Number.isInteger(tokens) && tokens >= 1) return tokens;
-  throw unexpected('invalid_model', `models[${index}].contextWindow`, tokens, windowError);
+  throw unexpected('invalid_model', `${field}.contextWindow`, tokens, windowError);
 }
 
 /** The targets, each under a unique name. */
@@ -196,6 +199,6 @@ function targetsOf({ models, providers = {} }: AgentDefinition): Target[] {
     let unique = name;
     for (let copy = 2; taken.has(unique); copy += 1) unique = `${name}#${copy}`;
     taken.add(unique);
-    return new Target(unique, model, providers, windowOf(entry, unique, index));
+    return new Target(unique, model, providers, windowOf(entry, unique, fieldName('models', [index])));
   });
 }

@@ -37,7 +37,7 @@ export function secretsOf(definition: AgentDefinition, ofTree: readonly string[]
     ...ofTree,
     ...secrets,
     ...secretHeaders(settings?.headers ?? {}),
-    ...[...models.map(modelIn), ...(compact?.model === undefined ? [] : [compact.model])].flatMap(keyOf),
+    ...[...models.map(modelIn), ...(compact?.model === undefined ? [] : [modelIn(compact.model)])].flatMap(keyOf),
   ];
   for (const agent of [...Object.values(agents), ...Object.values(handoffs)])
     found.push(...secretsOf(agent.definition));

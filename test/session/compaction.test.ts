@@ -200,6 +200,14 @@ describe('T-9b: a summary stays within the bound', () => {
     expect(of(ran, 'summary.requested').map(({ turn }) => turn)).toEqual([last?.turn]);
   });
 
+  it('T-6d: it fits the window of its own model', async () => {
+    await using small = await startModelServer(() => ({ text: 'Short.' }));
+    const model = { model: wireModel('openai', small.url, 'small'), contextWindow: 1_500 };
+    const ran = await overWire({ compact: { model } });
+    expect(small.requests).toHaveLength(ran.result.counters.compactions);
+    for (const request of small.requests) expect(tokensOfBody(request)).toBeLessThan(1_500 - 375);
+  });
+
   it('B-1: so each turn needs two, in the agent and in a session that narrows it', async () => {
     const models = [wireModel('openai', 'http://127.0.0.1:9')];
     const define = (definition: Partial<AgentDefinition>) => defineAgent({ name: 'one', models, ...definition });
@@ -284,14 +292,4 @@ describe('T-9d: a compaction that fails changes nothing, and the context guard d
     expect(of(ran, 'compaction.failed')[0]?.detail).toBe('No exchange before the last turns is left to compact.');
     expect(ran.requests.filter(asksForSummary)).toEqual([]);
   });
-});
-
-it('T-9: a definition names what is wrong with its `compact`', () => {
-  const define = (compact: object) => () =>
-    defineAgent({ name: 'one', models: [wireModel('openai', 'http://127.0.0.1:9')], compact });
-  expect(define({ at: 1 })).toThrow('`compact.at` must be a number from 0.1 to 0.9; got 1.');
-  expect(define({ keep: 0 })).toThrow('`compact.keep` must be an integer of at least 1; got 0.');
-  expect(define({ by: 'magic' })).toThrow('`compact.by` must be summary, drop or a function; got "magic".');
-  expect(define({ model: 'unknown' })).toThrow('`compact.model` must be `provider:model`');
-  expect(define({ when: 3 })).toThrow('when');
 });

@@ -60,7 +60,7 @@ export async function summaryOf(
   const { agent, window, model, written } = parts;
   const target = compaction.target ?? agent.targets[current];
   if (target === undefined) return { detail: 'The model of the summary is unknown.', asked: null };
-  const own = compaction.target === null ? windowTokens : window.windowTokens;
+  const own = compaction.target === null ? windowTokens : (target.contextWindow ?? window.windowTokens);
   const room = Math.floor(roomOf({ ...window, windowTokens: own }) / 1.25) - estimateTokens(summaryInstructions) - 64;
   const transcript = transcriptOf(replaced, Math.min(mostBytes, Math.max(0, 4 * room)));
   const instructions = summaryInstructions.replaceAll('\n', ' ');
