@@ -77,7 +77,7 @@ function keepTogether(messages: readonly Message[], exchanges: readonly Exchange
 }
 
 /** Returns the message that stands for those that it took the place of; a later compaction may replace it. */
-export function compactedMessage(text: string): UserMessage {
+function compactedMessage(text: string): UserMessage {
   return { ...userMessage(text), providerOptions: { pawl: { compacted: true } } };
 }
 
