@@ -9,12 +9,10 @@ export * from './contract/conversation.ts';
 export {
   type Counters,
   count,
-  countPrefixBreak,
   countSubAgent,
   countSummary,
   countTool,
   emptyCounters,
-  type PrefixBreak,
   type ToolCounters,
 } from './contract/counters.ts';
 export { isSameDecision, isSameJson } from './contract/decisions.ts';
@@ -48,12 +46,14 @@ export {
   leftForSubAgents,
   moneyLeft,
   nothingSpent,
+  type RequestsLeft,
   requestBound,
   requestsLeft,
   type Spent,
   spentTogether,
 } from './contract/limits.ts';
 export { composeNotice, type NoticeOccasion, noticePrefix } from './contract/notice.ts';
+export { countPrefixBreak, type PrefixBreak } from './contract/prefix-break.ts';
 export { type Repairs, repairConversation } from './contract/repair.ts';
 export * from './contract/reply.ts';
 export type * from './contract/report.ts';

@@ -54,8 +54,10 @@ export {
   type WaitingCall,
 } from './journal/journal.ts';
 export { deleteSession, exportSession, listSessions, pruneSessions } from './journal/sessions.ts';
+export { type SharedBudget, type SharedBudgetOptions, sharedBudget } from './journal/shared-budget.ts';
 export { type SqliteJournalOptions, sqliteJournal } from './journal/sqlite/sqlite.ts';
 export type { InputMessage } from './model/messages.ts';
+export type { ModelEntry } from './model/targets.ts';
 export type { EventListener, SessionEvent } from './observe/events.ts';
 export type { Logger, LoggerOption } from './observe/log/logger.ts';
 export type { AttemptRecord, CallRecord, TurnRecord } from './observe/records.ts';
@@ -100,6 +102,8 @@ export type {
 } from './session/session.ts';
 export { runSession, startSession } from './session/start-session.ts';
 export type { UndoableCall } from './session/undoable.ts';
+export type { BudgetShare, BudgetStore } from './shared/budget-store.ts';
+export type { GateLimits } from './shared/pace.ts';
 export type { ToolContext, UndoneCall } from './tools/catalog-tool.ts';
 export { type FunctionTool, idempotent, type LocalTool } from './tools/local.ts';
 export type { McpServerConfig } from './tools/mcp/config.ts';

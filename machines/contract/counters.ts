@@ -1,25 +1,9 @@
 import type { SummaryRequest } from './effects.ts';
 import type { Fact } from './events.ts';
+import { type BreakTally, breaksTogether } from './prefix-break.ts';
 import { noUsage, type Usage } from './reply.ts';
 import { type Slug, slugs } from './slugs.ts';
 
-/**
- * Why a request does not extend the one before, so that a provider's cache is not read (B-5d): another target; another
- * agent has the conversation; other instructions; a plan that offers other tools; an MCP server changed its list; the
- * context guard left out what was sent; a compaction; a refused piece was replaced; the report alone is offered.
- */
-export type PrefixBreak =
-  | 'target'
-  | 'handoff'
-  | 'instructions'
-  | 'plan'
-  | 'tools_changed'
-  | 'context_guard'
-  | 'compaction'
-  | 'refused_piece'
-  | 'report_only';
-
-type BreakTally = Partial<Record<PrefixBreak, number>>;
 type SlugTally = Partial<Record<Slug, number>>;
 
 /** What one tool did in a session. `calls` were executed (T-2), and `failed` of them failed. */
@@ -65,6 +49,8 @@ export type Counters = {
   /** Requests for summaries, whatever came of them (T-9). */
   summaries: number;
   waits: number;
+  /** Attempts that waited for a gate, or drew on a shared budget, before they began (P-7, B-8). */
+  admissions: number;
   tokens: Usage;
   /** How often a request did not extend the one before, by cause (B-5d). */
   cachePrefixBreaks: BreakTally;
@@ -94,6 +80,7 @@ export function emptyCounters(): Counters {
     compactions: 0,
     summaries: 0,
     waits: 0,
+    admissions: 0,
     tokens: { ...noUsage },
     cachePrefixBreaks: {},
     costUsd: 0,
@@ -139,6 +126,9 @@ export function count(counters: Counters, fact: Fact): void {
       return;
     case 'wait.started':
       counters.waits += 1;
+      return;
+    case 'admission.requested':
+      counters.admissions += 1;
       return;
     case 'tool.requested':
       counters.toolCalls.requested += 1;
@@ -236,6 +226,7 @@ function together(one: Counters, other: Counters): Counters {
     compactions: one.compactions + other.compactions,
     summaries: one.summaries + other.summaries,
     waits: one.waits + other.waits,
+    admissions: one.admissions + other.admissions,
     tokens,
     cachePrefixBreaks: breaksTogether(one.cachePrefixBreaks, other.cachePrefixBreaks),
     costUsd: costTogether(one.costUsd, other.costUsd),
@@ -244,16 +235,6 @@ function together(one: Counters, other: Counters): Counters {
     subAgents,
     tree,
   };
-}
-
-/** Counts a request that does not extend the one before, in place. */
-export function countPrefixBreak({ cachePrefixBreaks: breaks }: Counters, cause: PrefixBreak): void {
-  breaks[cause] = (breaks[cause] ?? 0) + 1;
-}
-
-function breaksTogether(one: BreakTally, other: BreakTally): BreakTally {
-  const causes = Object.keys({ ...one, ...other }) as PrefixBreak[];
-  return Object.fromEntries(causes.map((cause) => [cause, (one[cause] ?? 0) + (other[cause] ?? 0)]));
 }
 
 function tallyTogether(one: SlugTally, other: SlugTally): SlugTally {

@@ -3,7 +3,7 @@ import type { Measured, SizedResult } from './context.ts';
 import type { Message } from './conversation.ts';
 import type { Fault } from './faults.ts';
 import type { Json, JsonObject } from './json.ts';
-import type { Spent } from './limits.ts';
+import type { RequestsLeft, Spent } from './limits.ts';
 import type { Reply, Usage } from './reply.ts';
 import type { ReportVerdict } from './report.ts';
 import type { Slug } from './slugs.ts';
@@ -22,6 +22,8 @@ export type SessionEffectKinds = {
   plan: { request: PlanRequest; outcome: PlanOutcome };
   /** Put one message in the place of earlier ones (T-9). Key `turn-2/compact`. */
   compact: { request: CompactRequest; outcome: CompactOutcome };
+  /** Wait until an attempt may begin (P-7, B-8). Key `turn-2/attempt-1/admission`. */
+  admission: { request: AdmissionRequest; outcome: AdmissionOutcome };
   /** One LLM request. Key `turn-2/attempt-1/model`. */
   model: { request: ModelRequest; outcome: ModelOutcome };
   /** One invocation of a tool. Key `turn-2/attempt-1/tool-0`. */
@@ -62,6 +64,8 @@ export type PrepareOutcome =
       /** Estimated tokens of the given text that may be left out (T-6). */
       oldText: number;
       unavailable: { target: number; message: string }[];
+      /** The targets, by index, whose gates must be asked from the first attempt on (P-7); without it, none. */
+      gated?: number[];
     }
   | { ok: false; slug: Slug; message: string };
 
@@ -113,6 +117,15 @@ export type CompactOutcome =
       oldText: number;
     }
   | { ok: false; detail: string; asked: SummaryRequest | null };
+
+/** The attempt that is to begin. `target` is an index; `tokens` estimates the size of its request. */
+export type AdmissionRequest = { turn: number; attempt: number; target: number; tokens: number };
+
+/**
+ * How many more requests the shared budget allows (B-8): `one` is for the report, and at `none` no attempt begins.
+ * `isGated`: whether the target's gate must be asked again before the next attempt (P-7).
+ */
+export type AdmissionOutcome = { left: RequestsLeft; isGated: boolean };
 
 /** The tools that a request offers, or the calls that its reply may make (B-5). */
 export type Permission = 'all' | 'report';
@@ -184,7 +197,9 @@ export type SessionAbort = { type: 'session.abort'; reason: string };
 export type SessionSteer = { type: 'session.steer'; text: string };
 /** Asks for a compaction before the next turn (T-9). */
 export type SessionCompact = { type: 'session.compact' };
-export type SessionCommand = SessionStop | SessionAbort | SessionSteer | SessionCompact;
+/** Before its next attempt on a target, given by index, a session asks the target's gate (P-7). */
+export type SessionGated = { type: 'session.gated'; target: number };
+export type SessionCommand = SessionStop | SessionAbort | SessionSteer | SessionCompact | SessionGated;
 export type WorkflowAbort = { type: 'workflow.abort'; reason: string };
 
 /** A journal entry. The same session input and the same entries, in order, reproduce the session (D-3). */

@@ -3,7 +3,7 @@ import type { Message } from './conversation.ts';
 import type { Permission, SummaryRequest, TurnPlan } from './effects.ts';
 import type { Fault, RefusedPiece } from './faults.ts';
 import type { Json } from './json.ts';
-import type { CollapseReason } from './limits.ts';
+import type { CollapseReason, RequestsLeft } from './limits.ts';
 import type { Reply, Usage } from './reply.ts';
 import type { ReportSource } from './report.ts';
 import type { Slug } from './slugs.ts';
@@ -47,6 +47,10 @@ export type Fact =
   /** No living target is free before `dueAt` (epoch ms), so the next attempt waits until then (P-3). */
   | { type: 'wait.started'; turn: number; attempt: number; target: string; dueAt: number }
   | { type: 'wait.ended'; turn: number; attempt: number }
+  /** The next attempt waits for the gate of its target, or draws on the shared budget (P-7, B-8). */
+  | { type: 'admission.requested'; turn: number; attempt: number; target: string }
+  /** At `none`, the shared budget allows no attempt. */
+  | { type: 'admission.ended'; turn: number; attempt: number; left: RequestsLeft }
   /**
    * The results of these calls, and about so many tokens of old text, do not fit the context window, so they are left out
    * from now on (T-6).

@@ -44,6 +44,11 @@ export function waitKey(place: AttemptPlace): string {
   return `${attemptName(place)}/wait`;
 }
 
+/** `turn-2/attempt-1/admission`: what precedes that attempt. */
+export function admissionKey(place: AttemptPlace): string {
+  return `${attemptName(place)}/admission`;
+}
+
 /** `turn-2/attempt-1/approval-0`. */
 export function approvalKey(place: CallPlace): string {
   return `${attemptName(place)}/approval-${place.index}`;

@@ -79,6 +79,7 @@ export const leaves = {
   prepare: effectLeaf('prepare'),
   compact: effectLeaf('compact'),
   plan: effectLeaf('plan'),
+  admission: effectLeaf('admission'),
   model: effectLeaf('model'),
   tool: effectLeaf('tool'),
   approval: effectLeaf('approval'),

@@ -86,8 +86,11 @@ export function fairGrants(left: Allowance, bounds: readonly number[]): (Allowan
   });
 }
 
-/** Returns how many more requests the budget allows at `at`: many, one (for the report) or none. */
-export function requestsLeft(budget: Budget, spent: Spent, at: number): 'many' | 'one' | 'none' {
+/** How many more requests a budget allows: many, one (for the report) or none. */
+export type RequestsLeft = 'many' | 'one' | 'none';
+
+/** Returns how many more requests the budget allows at `at`. */
+export function requestsLeft(budget: Budget, spent: Spent, at: number): RequestsLeft {
   const requests = budget.requests === null ? Number.POSITIVE_INFINITY : budget.requests - spent.requests;
   if (requests <= 0) return 'none';
   const over =

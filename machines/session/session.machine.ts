@@ -5,7 +5,7 @@
  */
 
 import { not } from 'xstate';
-import type { SessionSteer } from '../contract/effects.ts';
+import type { SessionGated, SessionSteer } from '../contract/effects.ts';
 import { closeKey, compactKey, planKey, prepareKey } from '../contract/keys.ts';
 import type { CollapseCause } from '../contract/limits.ts';
 import { compactRequest } from './compaction.rules.ts';
@@ -18,6 +18,7 @@ const ofDelivery = <D>({ event }: { event: { output: D } }) => ({ delivered: eve
 const ofDefect = ({ event }: { event: { error: unknown } }) => ({ error: event.error });
 const ofCause = ({ event }: { event: CollapseCause }) => ({ reason: event.reason, slugs: event.slugs });
 const ofText = ({ event }: { event: SessionSteer }) => ({ text: event.text });
+const ofTarget = ({ event }: { event: SessionGated }) => ({ target: event.target });
 const ofReason = ({ event }: { event: { reason: string } }) => ({ reason: event.reason });
 
 const collapseForStop = { type: 'collapse', params: { reason: 'stop_requested', slugs: ['stopped'] } } as const;
@@ -58,6 +59,7 @@ export const sessionMachine = sessionSetup.createMachine({
           actions: stop,
         },
         'session.compact': { actions: 'requestCompaction' },
+        'session.gated': { actions: { type: 'noteGate', params: ofTarget } },
         'collapse.requested': {
           actions: { type: 'collapse', params: ofCause },
         },
@@ -171,6 +173,12 @@ export const sessionMachine = sessionSetup.createMachine({
             'session.stop': {
               guard: not('stopRequested'),
               actions: [...stop, { type: 'stopTurn', params: { slug: 'stopped', at: null } }],
+            },
+            'session.gated': {
+              actions: [
+                { type: 'noteGate', params: ofTarget },
+                { type: 'gateTurn', params: ofTarget },
+              ],
             },
             'session.abort': {
               guard: not('abortRequested'),

@@ -30,6 +30,8 @@ export function freshSession(input: SessionInput): SessionContext {
     compactRequested: false,
     compactedTokens: 0,
     summarised: 0,
+    gated: [],
+    sharesBudget: input.sharesBudget ?? false,
     lastTurnSlugs: [],
     stopRequested: false,
     abortReason: null,
@@ -78,6 +80,8 @@ export function turnInput(context: SessionContext): TurnInput {
     at,
     window: context.window,
     size: context.size,
+    gated: context.gated,
+    sharesBudget: context.sharesBudget,
     stopSlug: context.stopRequested ? 'stopped' : null,
   };
 }
@@ -88,8 +92,8 @@ function attemptsOf({ maxRetries, summarised, turn }: SessionContext): number {
 }
 
 /** Returns the changes after a turn: target states, spending and the size of the next request. */
-export function afterTurn({ targets, current, spent, at, size }: TurnOutput): Partial<SessionContext> {
-  return { targets, current, spent, at, size };
+export function afterTurn({ targets, current, spent, at, size, gated }: TurnOutput): Partial<SessionContext> {
+  return { targets, current, spent, at, size, gated };
 }
 
 /** Applies the context guard before the next turn (T-6). */
@@ -128,11 +132,11 @@ export function failureOf(context: SessionContext, { exhaustion, slugs, detail }
 
 /** Returns the changes once the tools are open and the conversation is measured. */
 export function afterPreparing(
-  { size: before, targets }: SessionContext,
+  { size: before, targets, gated: gatedBefore }: SessionContext,
   { delivered: { at, outcome } }: { delivered: Delivered<'prepare'> },
 ): Measures {
   if (!outcome.ok) return { change: { at }, facts: [] };
-  const { tokens, results, oldText, instructions, messages, unavailable } = outcome;
+  const { tokens, results, oldText, instructions, messages, unavailable, gated = [] } = outcome;
   // Steering may have come first.
   const size = { ...initialSize(tokens, results, oldText), steering: before.steering };
   const left = withoutUnavailable(
@@ -148,7 +152,7 @@ export function afterPreparing(
     };
   });
   return {
-    change: { at, size, targets: left },
+    change: { at, size, targets: left, gated: [...new Set([...gatedBefore, ...gated])] },
     facts: [{ type: 'session.prepared', instructions, messages }, ...facts],
   };
 }

@@ -6,6 +6,7 @@ import { deadlineKey } from '../contract/keys.ts';
 import { leaves } from '../contract/leaf.ts';
 import type { CollapseRequest } from '../contract/limits.ts';
 import { record } from '../contract/record.ts';
+import { afterGating } from '../turn/admission.rules.ts';
 import { turnMachine } from '../turn/turn.machine.ts';
 import type { TurnOutput } from '../turn/turn.types.ts';
 import { afterCompaction, compactionIsDue } from './compaction.rules.ts';
@@ -84,6 +85,10 @@ export const sessionSetup = setup({
     announceSteering: emit((_, { text }: { text: string }) => ({ type: 'session.steered', text })),
     takePreparation: record(afterPreparing),
     requestCompaction: assign({ compactRequested: true }),
+    noteGate: assign(({ context }, gate: { target: number }) => afterGating(context, gate)),
+    gateTurn: enqueueActions(({ enqueue }, { target }: { target: number }) =>
+      enqueue.sendTo('turn', { type: 'session.gated', target }),
+    ),
     takeCompaction: record(afterCompaction),
     takePlan: record(afterPlanning),
     noteStop: record(stopping),

@@ -20,6 +20,8 @@ export type SessionInput = {
   plansTurns: boolean;
   /** The share of the context window's room from which on the conversation is compacted; without it, it never is (T-9). */
   compactsAt?: number;
+  /** Whether each attempt draws on a budget that is shared with other sessions (B-8); default: false. */
+  sharesBudget?: boolean;
   /** Epoch ms of the start. */
   at: number;
 };
@@ -52,6 +54,9 @@ export type SessionContext = Pick<
   compactedTokens: number;
   /** The turn for which a summary took the request of an attempt; 0 if none did. */
   summarised: number;
+  /** The targets, by index, whose gates are asked before an attempt (P-7). */
+  gated: number[];
+  sharesBudget: boolean;
   /** Why the last turn is early. */
   lastTurnSlugs: Slug[];
   stopRequested: boolean;

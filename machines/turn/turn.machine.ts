@@ -1,36 +1,17 @@
 /**
  * The turn machine: one step of progress, in at most `maxRetries` attempts (B-1, B-3). It owns retries, waits and
- * target selection (T-3, P-2, P-3). Rules: turn.rules.ts. The session machine starts one turn at a time.
+ * target selection (T-3, P-2, P-3). Rules: turn.rules.ts, admission.rules.ts, ending.rules.ts. The session machine starts one turn at a time.
  */
 
-import { assign, type DoneStateEvent, emit, enqueueActions, not, sendParent, setup } from 'xstate';
-import { attemptMachine } from '../attempt/attempt.machine.ts';
+import { and, type DoneStateEvent, not } from 'xstate';
 import type { AttemptOutput } from '../attempt/attempt.types.ts';
-import { steered } from '../contract/context.ts';
-import type { Delivered, SessionSteer, TurnAbort, TurnStop } from '../contract/effects.ts';
-import type { Fact } from '../contract/events.ts';
-import { waitKey } from '../contract/keys.ts';
-import { leaves } from '../contract/leaf.ts';
-import { record } from '../contract/record.ts';
-import {
-  afterAttempt,
-  afterStop,
-  afterWait,
-  attemptFact,
-  attemptInput,
-  attemptsRemain,
-  beginAttempt,
-  brokenAttempt,
-  collapseRequests,
-  endFact,
-  exclusionFacts,
-  freshTurn,
-  nextTarget,
-  outputOf,
-  requestFits,
-  targetsRemain,
-} from './turn.rules.ts';
-import type { TurnContext, TurnInput, TurnOutput } from './turn.types.ts';
+import type { Delivered, TurnAbort, TurnStop } from '../contract/effects.ts';
+import { admissionKey, waitKey } from '../contract/keys.ts';
+import { admissionRequest } from './admission.rules.ts';
+import { outputOf } from './ending.rules.ts';
+import { attemptInput, freshTurn } from './turn.rules.ts';
+import { turnSetup } from './turn.setup.ts';
+import type { TurnOutput } from './turn.types.ts';
 
 /** Action parameters. */
 const ofOutput = ({ event }: { event: { output: AttemptOutput } }) => ({ output: event.output });
@@ -38,58 +19,12 @@ const ofDefect = ({ event }: { event: { error: unknown } }) => ({ error: event.e
 const ofStop = ({ event }: { event: TurnStop }) => ({ slug: event.slug, at: event.at });
 const ofWait = ({ event }: { event: { output: Delivered<'wait'> } }) => ({ at: event.output.at });
 
+const ofAdmission = ({ event }: { event: { output: Delivered<'admission'> } }) => ({ delivered: event.output });
+const ofLeft = ({ event }: { event: { output: Delivered<'admission'> } }) => ({ left: event.output.outcome.left });
+
 const ofCommand = <Command extends TurnStop | TurnAbort>({ event }: { event: Command }) => ({ command: event });
 
-export const turnMachine = setup({
-  types: {
-    context: {} as TurnContext,
-    input: {} as TurnInput,
-    output: {} as TurnOutput,
-    events: {} as TurnStop | SessionSteer | TurnAbort,
-    emitted: {} as Fact,
-    children: {} as { attempt: 'attempt'; wait: 'wait' },
-    meta: {} as { rules: string[] },
-    tags: {} as 'waiting',
-  },
-  actors: { attempt: attemptMachine, wait: leaves.wait },
-  actions: {
-    announceAttempt: emit(({ context }) => attemptFact(context)),
-    beginAttempt: record(beginAttempt),
-    planWait: assign(({ context }) => {
-      const choice = nextTarget(context);
-      return { waiting: choice.kind === 'wait' ? { target: choice.target, dueAt: choice.dueAt } : null };
-    }),
-    announceWait: emit(({ context }) => ({
-      type: 'wait.started',
-      turn: context.turn,
-      attempt: context.attempt + 1,
-      target: context.targets[context.waiting?.target ?? 0]?.name ?? '',
-      dueAt: context.waiting?.dueAt ?? context.at,
-    })),
-    announceWaited: emit(({ context: { turn, attempt } }) => ({ type: 'wait.ended', turn, attempt: attempt + 1 })),
-    beginWaitedAttempt: record(afterWait),
-    takeAttempt: assign(({ context }, { output }: { output: AttemptOutput }) => afterAttempt(context, output)),
-    requestCollapse: enqueueActions(({ context, enqueue }) => {
-      for (const request of collapseRequests(context)) enqueue(sendParent(request));
-    }),
-    takeBrokenAttempt: record(brokenAttempt),
-    announceExclusion: record((context: TurnContext) => ({ change: {}, facts: exclusionFacts(context) })),
-    noteSteering: assign(({ context }, steering: { text: string }) => steered(context, steering)),
-    noteStop: assign(({ context }, stop: Pick<TurnStop, 'slug' | 'at'>) => afterStop(context, stop)),
-    passOn: enqueueActions(({ enqueue }, { command }: { command: TurnStop | TurnAbort }) =>
-      enqueue.sendTo('attempt', command),
-    ),
-    announceEnd: emit(({ context }, { status }: Pick<TurnOutput, 'status'>) => endFact(context, status)),
-  },
-  guards: {
-    attemptsRemain: ({ context }) => attemptsRemain(context),
-    targetsRemain: ({ context }) => targetsRemain(context),
-    requestFits: ({ context }) => requestFits(context),
-    targetIsFree: ({ context }) => nextTarget(context).kind === 'free',
-    attemptWas: (_, { output, status }: { output: AttemptOutput; status: AttemptOutput['status'] }) =>
-      output.status === status,
-  },
-}).createMachine({
+export const turnMachine = turnSetup.createMachine({
   id: 'turn',
   description: 'One step of progress: attempts until one makes progress or none are left.',
   context: ({ input }) => freshTurn(input),
@@ -97,6 +32,7 @@ export const turnMachine = setup({
   on: {
     'turn.stop': { actions: { type: 'noteStop', params: ofStop } },
     'session.steer': { actions: { type: 'noteSteering', params: ({ event }) => ({ text: event.text }) } },
+    'session.gated': { actions: { type: 'noteGate', params: ({ event }) => ({ target: event.target }) } },
   },
   states: {
     choosing: {
@@ -106,6 +42,7 @@ export const turnMachine = setup({
         { guard: not('attemptsRemain'), target: 'exhausted' },
         { guard: not('targetsRemain'), target: 'exhausted' },
         { guard: not('requestFits'), target: 'exhausted' },
+        { guard: and(['targetIsFree', 'mustAsk']), target: 'queuing', actions: 'planAdmission' },
         { guard: 'targetIsFree', target: 'attempting', actions: 'beginAttempt' },
         { target: 'backingOff', actions: 'planWait' },
       ],
@@ -165,14 +102,66 @@ export const turnMachine = setup({
         }),
         onDone: [
           { guard: not('requestFits'), target: 'exhausted', actions: 'announceWaited' },
+          {
+            guard: 'mustAsk',
+            target: 'queuing',
+            actions: ['announceWaited', { type: 'noteWaited', params: ofWait }],
+          },
           { target: 'attempting', actions: ['announceWaited', { type: 'beginWaitedAttempt', params: ofWait }] },
         ],
         onError: [
           { guard: not('requestFits'), target: 'exhausted', actions: 'announceWaited' },
+          { guard: 'mustAsk', target: 'queuing', actions: 'announceWaited' },
           { target: 'attempting', actions: ['announceWaited', { type: 'beginWaitedAttempt', params: { at: null } }] },
         ],
       },
       on: { 'session.abort': 'aborted' },
+    },
+    queuing: {
+      description: 'The next attempt waits for the gate of its target, or draws on the shared budget.',
+      meta: { rules: ['P-7', 'B-8'] },
+      tags: 'waiting',
+      entry: 'announceQueuing',
+      invoke: {
+        id: 'admission',
+        src: 'admission',
+        input: ({ context }) => ({
+          key: admissionKey({ turn: context.turn, attempt: context.attempt + 1 }),
+          request: admissionRequest(context),
+        }),
+        onDone: [
+          {
+            guard: { type: 'isRefused', params: ofLeft },
+            target: 'exhausted',
+            actions: [{ type: 'announceAdmission', params: ofLeft }, 'giveUp'],
+          },
+          {
+            guard: not('requestFits'),
+            target: 'exhausted',
+            actions: { type: 'announceAdmission', params: ofLeft },
+          },
+          {
+            target: 'attempting',
+            actions: [
+              { type: 'announceAdmission', params: ofLeft },
+              { type: 'collapseForBudget', params: ofAdmission },
+              { type: 'beginAdmittedAttempt', params: ofAdmission },
+            ],
+          },
+        ],
+        onError: { target: 'exhausted', actions: { type: 'failUnasked', params: ofDefect } },
+      },
+      on: {
+        'turn.stop': [
+          {
+            guard: { type: 'isDeadline', params: ofStop },
+            target: 'exhausted',
+            actions: [{ type: 'noteStop', params: ofStop }, 'giveUp'],
+          },
+          { actions: { type: 'noteStop', params: ofStop } },
+        ],
+        'session.abort': 'aborted',
+      },
     },
     finished: {
       description: 'A report was accepted.',

@@ -6,26 +6,25 @@ import {
   guardContext,
   mostTokens,
   type RequestSize,
-  roomOf,
   sent,
 } from '../contract/context.ts';
 import type { TurnStop } from '../contract/effects.ts';
 import type { Fact } from '../contract/events.ts';
 import { faultSlug } from '../contract/faults.ts';
-import { type CollapseRequest, nothingSpent, requestsLeft, type Spent, spentTogether } from '../contract/limits.ts';
+import {
+  type CollapseRequest,
+  nothingSpent,
+  type RequestsLeft,
+  requestsLeft,
+  type Spent,
+  spentTogether,
+} from '../contract/limits.ts';
 import { composeNotice } from '../contract/notice.ts';
 import type { Change } from '../contract/record.ts';
 import { noUsage } from '../contract/reply.ts';
 import { unionOfSlugs } from '../contract/slugs.ts';
-import {
-  afterFault,
-  afterReply,
-  chooseTarget,
-  largestWindow,
-  type TargetChoice,
-  type TargetState,
-} from '../contract/targets.ts';
-import type { Exhaustion, TurnContext, TurnInput, TurnOutput } from './turn.types.ts';
+import { afterFault, afterReply, chooseTarget, type TargetChoice, type TargetState } from '../contract/targets.ts';
+import type { TurnContext, TurnInput } from './turn.types.ts';
 
 /** Returns the turn's state before its first attempt. */
 export function freshTurn(input: TurnInput): TurnContext {
@@ -113,7 +112,7 @@ export function requestFits(context: TurnContext): boolean {
 }
 
 /** Returns the changes as the next attempt begins on a target: what its request leaves out (T-6). */
-function fitted(context: TurnContext, target: number): Change<TurnContext, Fact> {
+export function fitted(context: TurnContext, target: number): Change<TurnContext, Fact> {
   const { omit: callIds, omitText: textTokens } = verdictAt(context, target);
   const attempt = context.attempt + 1;
   const { turn, size } = context;
@@ -168,15 +167,22 @@ export function afterStop(context: TurnContext, { slug, at }: Pick<TurnStop, 'sl
 }
 
 /** Applies the budget at `at`: once it is spent, one attempt remains, for the report. */
-function within(
-  { budget, attempt, maxAttempts, reportOnly, lastTurnSlugs }: TurnContext,
+export function within(
+  context: TurnContext,
   spent: Spent,
   at: number,
 ): Pick<TurnContext, 'at' | 'reportOnly' | 'lastTurnSlugs' | 'maxAttempts'> {
+  const { budget, maxAttempts, reportOnly, lastTurnSlugs } = context;
   const left = requestsLeft(budget, spent, at);
-  if (left === 'many') return { at, reportOnly, lastTurnSlugs, maxAttempts };
+  return left === 'many' ? { at, reportOnly, lastTurnSlugs, maxAttempts } : { at, ...spentUp(context, left) };
+}
+
+/** Returns the changes once a budget allows no more than one attempt, for the report. */
+export function spentUp(
+  { attempt, maxAttempts, lastTurnSlugs }: Pick<TurnContext, 'attempt' | 'maxAttempts' | 'lastTurnSlugs'>,
+  left: Exclude<RequestsLeft, 'many'>,
+): Pick<TurnContext, 'reportOnly' | 'lastTurnSlugs' | 'maxAttempts'> {
   return {
-    at,
     reportOnly: true,
     lastTurnSlugs: unionOfSlugs(lastTurnSlugs, ['budget_exhausted']),
     maxAttempts: Math.min(maxAttempts, left === 'one' ? attempt + 1 : attempt),
@@ -218,18 +224,6 @@ export function brokenOutput(detail: string | null = null): AttemptOutput {
   };
 }
 
-/** Returns why the turn cannot continue; null while it can. A lack of targets outranks a lack of attempts. */
-export function exhaustionOf(context: TurnContext): Exhaustion | null {
-  const left = requestsLeft(context.budget, context.spent, context.at);
-  const choice = nextTarget(context);
-  const retryAt = choice.kind === 'beyond' ? choice.dueAt : null;
-  if (left === 'none') return { why: 'budget', retryAt };
-  if (choice.kind === 'none') return { why: 'targets', retryAt };
-  if (!attemptsRemain(context)) return { why: left === 'many' ? 'attempts' : 'budget', retryAt };
-  if (retryAt !== null) return { why: 'limited', retryAt };
-  return requestFits(context) ? null : { why: 'context', retryAt };
-}
-
 /** Builds the fact that the last attempt's target is excluded, or that a piece that it refused is replaced; none otherwise. */
 export function exclusionFacts({ targets, current, last, turn, attempt }: TurnContext): Fact[] {
   const target = targets[current];
@@ -240,35 +234,6 @@ export function exclusionFacts({ targets, current, last, turn, attempt }: TurnCo
     return [{ type: 'piece.replaced', turn, attempt, target: target.name, piece, detail: message }];
   }
   return [{ type: 'target.excluded', target: target.name, slug: faultSlug(kind), detail: message }];
-}
-
-/** Ends the turn, once: in its context, and as a fact. */
-export function endFact({ turn, attempt: attempts, last }: TurnContext, status: TurnOutput['status']): Fact {
-  return status === 'exhausted'
-    ? { type: 'turn.exhausted', turn, attempts, slugs: last?.slugs ?? [] }
-    : { type: `turn.${status}`, turn, attempts };
-}
-
-export function outputOf(context: TurnContext, status: TurnOutput['status']): TurnOutput {
-  const { last, attempt, targets, current, spent, at, size } = context;
-  const exhaustion = status === 'exhausted' ? (exhaustionOf(context) ?? { why: 'attempts', retryAt: null }) : null;
-  return {
-    status,
-    exhaustion,
-    slugs: last?.slugs ?? [],
-    detail: exhaustion?.why === 'context' ? doesNotFit(context) : (last?.detail ?? null),
-    attempts: attempt,
-    targets,
-    current,
-    spent,
-    at,
-    size,
-  };
-}
-
-function doesNotFit({ window, size, targets }: TurnContext): string {
-  const room = roomOf({ ...window, windowTokens: largestWindow(targets) });
-  return `The next request may take ${mostTokens(size)} tokens, and the context window has room for ${room}.`;
 }
 
 /** Returns the last attempt's collapse requests, caused by its report or the budget (B-4). */

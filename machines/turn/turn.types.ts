@@ -28,6 +28,10 @@ export type TurnInput = {
   window: ContextWindow;
   /** The size of the next request (T-6). */
   size: RequestSize;
+  /** The targets, by index, whose gates are asked before an attempt (P-7). */
+  gated: number[];
+  /** Whether each attempt draws on a shared budget (B-8). */
+  sharesBudget: boolean;
   /** Why approvals are no longer requested; null while they are. */
   stopSlug: StopSlug | null;
 };
@@ -39,7 +43,7 @@ export type TurnContext = TurnInput & {
   reportOnly: boolean;
   /** The previous attempt; null before the first. */
   last: AttemptOutput | null;
-  /** The next attempt's target and time while the turn waits for it. */
+  /** The next attempt's target and time while the turn waits for it, or asks whether it may begin. */
   waiting: { target: number; dueAt: number } | null;
 };
 
@@ -68,4 +72,5 @@ export type TurnOutput = {
   at: number;
   /** The size of the next request, after the turn. */
   size: RequestSize;
+  gated: number[];
 };

@@ -4,7 +4,14 @@ import type { Message } from '../../machines/index.ts';
 import { check } from '../input/check.ts';
 import { unexpected } from '../input/errors.ts';
 import { aFunction, count } from '../input/shapes.ts';
-import { type ModelReference, modelIn, type SizedModel, Target, targetName } from '../model/targets.ts';
+import {
+  type ModelEntry,
+  type ModelReference,
+  modelIn,
+  Target,
+  type TargetTraits,
+  targetName,
+} from '../model/targets.ts';
 import type { Limits } from '../vocabulary/limits.ts';
 
 /** What a function that compacts a conversation receives: a copy of the messages that its text takes the place of. */
@@ -39,7 +46,7 @@ export type CompactOptions<Context = unknown> = {
    * The model that is asked for a summary, or `{ model, contextWindow }`; its window defaults to `limits.contextWindow`.
    * Default: the model of the turn.
    */
-  model?: ModelReference | SizedModel;
+  model?: ModelReference | ModelEntry;
 };
 
 /** The compaction of an agent. `target` is null where the turn's is asked. */
@@ -52,27 +59,27 @@ const compactSchema = z.strictObject(
     at: z.number(shareError).min(0.1, shareError).max(0.9, shareError).default(0.75),
     keep: count.default(3),
     by: z.union([z.enum(['summary', 'drop']), aFunction], { error: bys }).default('summary'),
-    model: z.custom<ModelReference | SizedModel>().optional(),
+    model: z.custom<ModelReference | ModelEntry>().optional(),
   } satisfies Record<keyof CompactOptions, z.ZodType>,
   { error: 'an object' },
 );
 
 /**
- * Returns the compaction that a definition asks for; null for none. `windowOf` checks its model. Throws `invalid_agent`, or
- * as `windowOf` does.
+ * Returns the compaction that a definition asks for; null for none. `traitsOf` checks its model. Throws `invalid_agent`, or
+ * as `traitsOf` does.
  */
 export function compactionOf(
   definition: { compact?: CompactOptions | undefined; providers?: Record<string, ProviderV4> | undefined } | undefined,
-  windowOf: (model: ModelReference | SizedModel, field: string) => number | null,
+  traitsOf: (model: ModelReference | ModelEntry, field: string) => Partial<TargetTraits>,
 ): Compaction | null {
   const { compact, providers = {} } = definition ?? {};
   if (compact === undefined) return null;
   const { model, by, ...rest } = check(compactSchema, compact, 'compact', 'invalid_agent');
   const compaction = { ...rest, by: by as Compaction['by'], target: null };
   if (model === undefined) return compaction;
-  const window = windowOf(model, 'compact.model');
+  const traits = traitsOf(model, 'compact.model');
   const reference = modelIn(model);
-  return { ...compaction, target: new Target(targetName(reference), reference, providers, window) };
+  return { ...compaction, target: new Target(targetName(reference), reference, providers, traits) };
 }
 
 /** Throws unless a summary leaves its turn an attempt (B-2). */

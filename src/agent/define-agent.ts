@@ -2,13 +2,22 @@ import { z } from 'zod';
 import { policyShape } from '../http/http-policy.ts';
 import { check } from '../input/check.ts';
 import { fieldName, PawlError, Problems, unexpected } from '../input/errors.ts';
-import { aFunction, count } from '../input/shapes.ts';
-import { isSized, knownProviders, modelIn, parseModelString, Target, targetName } from '../model/targets.ts';
+import { aFunction, count, nonBlank } from '../input/shapes.ts';
+import {
+  isEntry,
+  knownProviders,
+  modelIn,
+  parseModelString,
+  Target,
+  type TargetTraits,
+  targetName,
+} from '../model/targets.ts';
 import type { ReportFormat } from '../report/format.ts';
 import { type ReportDefinition, type ReportOf, reportFormat } from '../report/registry.ts';
 import { textFormat } from '../report/text.ts';
 import { checkAtOnce } from '../schema/schema.ts';
 import { shortestSecret } from '../secrets/spellings.ts';
+import { gateLimitsSchema } from '../shared/pace.ts';
 import { finalReportTool } from '../tools/built-in/final-report.ts';
 import { builtInsOf } from '../tools/built-in/list.ts';
 import type { CatalogTool } from '../tools/catalog-tool.ts';
@@ -67,7 +76,7 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }, Con
   const compaction = problems.collect(() =>
     compactionOf(definition, (model, field) => {
       checkModel(model, field, Object.keys(definition.providers ?? {}));
-      return windowOf(model, targetName(modelIn(model)), field);
+      return traitsOf(model, targetName(modelIn(model)), field);
     }),
   );
   problems.collect(() => limits && checkSummaries(compaction ?? null, limits));
@@ -120,10 +129,10 @@ function entriesOf(definition: AgentDefinition) {
 }
 
 function checkModel(entry: unknown, at: string, providers: readonly string[]): void {
-  const isWithWindow = isSized(entry);
-  if (isWithWindow) check(sizedSchema, entry, at, 'invalid_model');
-  const model = isWithWindow ? entry.model : entry;
-  const field = isWithWindow ? `${at}.model` : at;
+  const says = isEntry(entry);
+  if (says) check(entrySchema, entry, at, 'invalid_model');
+  const model = says ? entry.model : entry;
+  const field = says ? `${at}.model` : at;
   if (typeof model === 'string') {
     const parsed = parseModelString(model);
     const names = [...new Set([...providers, ...knownProviders])];
@@ -176,18 +185,21 @@ function toolsOf(
 }
 
 const windowError = 'an integer of at least 1, or a function that returns one';
-const sizedSchema = z.strictObject({
+const entrySchema = z.strictObject({
   model: z.unknown(),
-  contextWindow: z.union([count, aFunction], { error: windowError }),
+  contextWindow: z.union([count, aFunction], { error: windowError }).optional(),
+  limits: gateLimitsSchema.optional(),
+  gate: nonBlank.optional(),
 });
 
-/** Returns the context window that a model states for its target; null if it states none. */
-function windowOf(entry: unknown, target: string, field: string): number | null {
-  if (!isSized(entry)) return null;
-  const { contextWindow } = entry;
-  const tokens = typeof contextWindow === 'function' ? contextWindow(target) : contextWindow;
-  if (Number.isInteger(tokens) && tokens >= 1) return tokens;
-  throw unexpected('invalid_model', `${field}.contextWindow`, tokens, windowError);
+/** Returns what an entry of `models` says of its target. */
+function traitsOf(entry: unknown, target: string, field: string): Partial<TargetTraits> {
+  if (!isEntry(entry)) return {};
+  const { contextWindow, limits, gate = null } = entry;
+  const tokens = typeof contextWindow === 'function' ? contextWindow(target) : (contextWindow ?? null);
+  if (tokens !== null && !(Number.isInteger(tokens) && tokens >= 1))
+    throw unexpected('invalid_model', `${field}.contextWindow`, tokens, windowError);
+  return { contextWindow: tokens, gate, limits: gateLimitsSchema.parse(limits ?? {}) };
 }
 
 /** The targets, each under a unique name. */
@@ -199,6 +211,6 @@ function targetsOf({ models, providers = {} }: AgentDefinition): Target[] {
     let unique = name;
     for (let copy = 2; taken.has(unique); copy += 1) unique = `${name}#${copy}`;
     taken.add(unique);
-    return new Target(unique, model, providers, windowOf(entry, unique, fieldName('models', [index])));
+    return new Target(unique, model, providers, traitsOf(entry, unique, fieldName('models', [index])));
   });
 }

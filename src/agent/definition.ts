@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { HttpPolicy } from '../http/http-policy.ts';
 import { type PawlErrorCode, unexpected } from '../input/errors.ts';
 import { aFunction, flag, oneOf, text, texts } from '../input/shapes.ts';
-import type { ModelReference, SizedModel, Target } from '../model/targets.ts';
+import type { ModelEntry, ModelReference, Target } from '../model/targets.ts';
 import type { Slice } from '../observe/slices.ts';
 import { aTelemetry } from '../observe/telemetry.ts';
 import type { ReportFormat } from '../report/format.ts';
@@ -43,11 +43,11 @@ export const definitionSchema = z.strictObject({
   /** The schema of the `context` that each session is given; it must check at once, as zod does. */
   contextSchema: z.custom<SchemaFor<unknown>>().optional(),
   /**
-   * Targets in order of preference: AI SDK language models, or `provider:model` strings; or `{ model, contextWindow }` for
-   * one with a context window of its own (T-6).
+   * Targets in order of preference: AI SDK language models, or `provider:model` strings; or `{ model, contextWindow, limits,
+   * gate }` for one with a context window of its own (T-6), or with limits that all sessions of the process keep (P-7).
    */
   models: z
-    .array(z.custom<ModelReference | SizedModel>(), { error: 'an array of models' })
+    .array(z.custom<ModelReference | ModelEntry>(), { error: 'an array of models' })
     .min(1, { error: 'an array with at least one model' }),
   /** Providers for `provider:model` strings, in addition to the installed AI SDK providers. */
   providers: z
@@ -119,7 +119,7 @@ export type AgentDefinition<R extends ReportDefinition = ReportDefinition, Conte
   | 'checkReport'
   | 'compact'
 > & {
-  models: readonly (ModelReference | SizedModel)[];
+  models: readonly (ModelReference | ModelEntry)[];
   report?: R;
   instructions?: string | InstructionsFunction<Context>;
   toolPolicies?: readonly ToolPolicy<Context>[];

@@ -10,6 +10,7 @@ import type {
   WorkflowInput,
 } from '../../machines/index.ts';
 import type { Sighting } from '../observe/events.ts';
+import type { BudgetStore } from '../shared/budget-store.ts';
 import type { Metadata } from '../vocabulary/metadata.ts';
 import type { OfferedTool } from '../vocabulary/offered-tool.ts';
 import type { SessionOverrides } from '../vocabulary/overrides.ts';
@@ -42,6 +43,8 @@ export type SessionHead = {
   resultBytes: number;
   /** For a session of a chat: the one that it continues, or null, and how many of its messages the user added. */
   chat?: { after: string | null; added: number };
+  /** The shared budget that it draws on, with its limits as they were (B-8). */
+  sharedBudget?: { name: string; limits: Allowance };
   /** For a fork: the session that it left, and how many of its entries are copies. */
   fork?: { of: string; entries: number };
 };
@@ -141,7 +144,8 @@ export type SessionChange = {
  * `input`: that of the call as it was shown; one with another input is not decided (D-7).
  */
 export type SessionMessage =
-  | SessionCommand
+  // The gates of one process are no other's.
+  | Exclude<SessionCommand, { type: 'session.gated' }>
   | {
       type: 'approve';
       callId: string;
@@ -206,6 +210,8 @@ export type Journal = {
   delete(sessionId: string): Promise<boolean>;
   /** Closes the store. Sessions that still run fail to write. */
   close(): Promise<void>;
+  /** Where it keeps budgets that sessions share (B-8); a journal without it keeps none. */
+  readonly budgets?: BudgetStore;
   /** Whether it was closed, so that sessions which wait end as suspended. Without it, they end at their next write. */
   readonly isClosed?: boolean;
 };

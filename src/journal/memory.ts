@@ -1,3 +1,4 @@
+import { memoryBudgets } from '../shared/budget-store.ts';
 import {
   type Append,
   isLeaseHeld,
@@ -26,6 +27,7 @@ type Kept = Omit<JournaledSession, 'status' | 'entries' | 'waiting'> & {
  */
 export class MemoryJournal implements Journal {
   readonly leaseMs: number;
+  readonly budgets = memoryBudgets();
   private readonly keep: number;
   private readonly kept = new Map<string, Kept>();
   private messages = 0;

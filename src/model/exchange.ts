@@ -20,17 +20,22 @@ async function cancelUnread(answer: { stream?: { cancel?: () => unknown } } | nu
   }
 }
 
-/** Receives each part of a reply; `at` (epoch ms) is when it arrived, if the clock has already been read. */
-type OnPart = (part: LanguageModelV4StreamPart, at?: number) => void;
+export type Exchanging = {
+  /** Receives each part of a reply; `at` (epoch ms) is when it arrived, if the clock has already been read. */
+  onPart: (part: LanguageModelV4StreamPart, at?: number) => void;
+  /** Called when the provider takes the request, with the headers of its response, where it gives any. */
+  onAccepted: (headers: Record<string, string> | undefined) => void;
+};
 
 /** Sends the request and passes each part of the reply to `onPart` as it arrives. */
 export async function stream(
   model: LanguageModelV4,
   callOptions: LanguageModelV4CallOptions,
   timers: RequestTimers,
-  onPart: OnPart,
+  exchanging: Exchanging,
 ): Promise<void> {
-  if (typeof model.doStream !== 'function') return generate(model, callOptions, timers, onPart);
+  const { onPart, onAccepted } = exchanging;
+  if (typeof model.doStream !== 'function') return generate(model, callOptions, timers, exchanging);
   let parts: ReadableStream<LanguageModelV4StreamPart>;
   let response: { headers?: Record<string, string> } | undefined;
   try {
@@ -40,9 +45,10 @@ export async function stream(
     ));
   } catch (error) {
     // Thrown before anything was sent: the model can't stream, so request a full response.
-    if (cannotStream(error)) return generate(model, callOptions, timers, onPart);
+    if (cannotStream(error)) return generate(model, callOptions, timers, exchanging);
     throw error;
   }
+  onAccepted(response?.headers);
   const reader = parts.getReader();
   // Cancelling ends the pending read even if the provider ignores the signal.
   const cancel = () => void reader.cancel().catch(() => undefined);
@@ -102,10 +108,11 @@ export async function generate(
   model: LanguageModelV4,
   callOptions: LanguageModelV4CallOptions,
   timers: RequestTimers,
-  onPart: OnPart,
+  { onPart, onAccepted }: Exchanging,
 ): Promise<void> {
   timers.expectWhole();
   const result = await timers.orAborted(model.doGenerate(callOptions));
+  onAccepted(result.response?.headers);
   onPart({ type: 'stream-start', warnings: result.warnings });
   if (result.response !== undefined) {
     // The body and headers are not part of the reply.

@@ -219,7 +219,8 @@ function statusOf(error: unknown): number | null {
   return error instanceof Error && 'status' in error && typeof error.status === 'number' ? error.status : null;
 }
 
-function headersOf(error: unknown): Record<string, string> {
+/** Returns the headers of a response that was an error; none for another error. */
+export function headersOf(error: unknown): Record<string, string> {
   return APICallError.isInstance(error) ? (error.responseHeaders ?? {}) : {};
 }
 

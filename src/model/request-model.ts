@@ -16,6 +16,7 @@ import {
   replyText,
   type Usage,
 } from '../../machines/index.ts';
+import type { Pass } from '../shared/gate.ts';
 import { faultOf } from './fault-of.ts';
 import type { ModelEffectOptions } from './model-effect.ts';
 import { costOf } from './pricing.ts';
@@ -26,16 +27,17 @@ import type { Target } from './targets.ts';
 
 /**
  * Runs the model effect (B-2): sends one LLM request and returns its outcome. Provider faults are outcomes (P-1); an
- * exception from this function is a defect. A broken stream keeps received parts (C-5).
+ * exception from this function is a defect. `pass` learns how the target took the request (P-7). A broken stream keeps received parts (C-5).
  */
 export async function requestModel(
   options: ModelEffectOptions,
   request: ModelRequest,
   signal: AbortSignal,
+  pass: Pass | null = null,
 ): Promise<ModelOutcome> {
   const target = options.targets[request.target];
   if (target === undefined) throw new Error(`no target at index ${request.target}`);
-  const exchanged = await sendRequest(options, request, target, signal);
+  const exchanged = await sendRequest(options, request, target, signal, pass);
   const usage = exchanged.reader?.usage ?? noUsage;
   const { reply, fault } = verdictOf(options, exchanged);
   if (reply === null) return { ...nothingCame, fault };

@@ -1,10 +1,12 @@
-import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { degenerateFinish, type Fault, type ModelRequest, oversizedFinish } from '../../machines/index.ts';
 import { withOneRequest } from '../http/bounded-fetch.ts';
 import { ownCopy } from '../platform/own-copy.ts';
+import type { Pass } from '../shared/gate.ts';
 import type { OfferedTool } from '../vocabulary/offered-tool.ts';
-import { generate, stream } from './exchange.ts';
+import { type Exchanging, generate, stream } from './exchange.ts';
 import { faultOf } from './fault-of.ts';
+import { headersOf } from './faults.ts';
 import type { ModelEffectOptions } from './model-effect.ts';
 import { type CacheMark, carriesMark, withoutCallMark } from './prompt/cache-marks.ts';
 import { ReplyReader } from './reply/read-reply.ts';
@@ -22,10 +24,14 @@ export async function sendRequest(
   request: ModelRequest,
   target: Target,
   signal: AbortSignal,
+  pass: Pass | null,
 ): Promise<Exchanged> {
   const exchanged: Exchanged = { provider: '', reader: null, fault: null };
   const timers = new RequestTimers(options, signal);
-  const asFault = (error: unknown) => faultOf(options, error);
+  const asFault = (error: unknown) => {
+    pass?.refused(headersOf(error));
+    return faultOf(options, error);
+  };
   try {
     const model = await target.model().catch((error) => {
       exchanged.fault = asFault(error);
@@ -38,7 +44,8 @@ export async function sendRequest(
       parts.end();
       if (done) exchanged.reader?.endByDone();
     };
-    exchanged.fault = await send(options, request, model, timers, parts.take.bind(parts), isDone)
+    const exchanging = { onPart: parts.take.bind(parts), onAccepted: pass?.accepted.bind(pass) ?? (() => {}), isDone };
+    exchanged.fault = await send(options, request, model, timers, exchanging)
       .finally(() => parts.end())
       .then(
         () => timers.expired,
@@ -82,8 +89,7 @@ async function send(
   request: ModelRequest,
   model: LanguageModelV4,
   timers: RequestTimers,
-  onPart: (part: LanguageModelV4StreamPart, at?: number) => void,
-  isDone: (done: boolean) => void,
+  { onPart, onAccepted, isDone }: Exchanging & { isDone: (done: boolean) => void },
 ): Promise<void> {
   const exchange = options.settings().streaming === false ? generate : stream;
   const preparing = options.prepareFiles(model, timers.signal);
@@ -99,7 +105,7 @@ async function send(
   timers.signal.throwIfAborted();
   timers.sent();
   await withOneRequest(async (sent) => {
-    await exchange(model, callOptions, timers, onPart);
+    await exchange(model, callOptions, timers, { onPart, onAccepted });
     isDone(sent.done);
   });
 }

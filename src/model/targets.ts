@@ -4,21 +4,32 @@ import { watchingFetch } from '../http/bounded-fetch.ts';
 import { providerFetch } from '../http/patient-fetch.ts';
 import { messageOf } from '../input/errors.ts';
 import { environmentVariable, isInstalled } from '../platform/node.ts';
+import type { Gate } from '../shared/gate.ts';
+import { gateOf } from '../shared/gates.ts';
+import { type GateLimits, noGateLimits } from '../shared/pace.ts';
 
 /** The user's reference to a model: an AI SDK language model, or `provider:model`. */
 export type ModelReference = LanguageModel;
 
-/** A model with the size of its context window, in tokens, or a function of its target name that returns it. */
-export type SizedModel = { model: ModelReference; contextWindow: number | ((target: string) => number) };
+/** A model with what is to be known of it. */
+export type ModelEntry = {
+  model: ModelReference;
+  /** The size of its context window in tokens, or a function of its target name that returns it; default: the agent's. */
+  contextWindow?: number | ((target: string) => number);
+  /** What all sessions of the process may ask of it together (P-7); default: what is learnt from its responses. */
+  limits?: Partial<GateLimits>;
+  /** Models with the same name of a gate share it, such as those of one account; default: a gate of its own. */
+  gate?: string;
+};
 
 /** Returns the model of an entry of `models`. */
-export function modelIn(entry: ModelReference | SizedModel): ModelReference {
-  return isSized(entry) ? entry.model : entry;
+export function modelIn(entry: ModelReference | ModelEntry): ModelReference {
+  return isEntry(entry) ? entry.model : entry;
 }
 
-/** Whether an entry of `models` states the context window of its model. */
-export function isSized(entry: unknown): entry is SizedModel {
-  return typeof entry === 'object' && entry !== null && 'contextWindow' in entry && 'model' in entry;
+/** Whether an entry of `models` says more than its model. */
+export function isEntry(entry: unknown): entry is ModelEntry {
+  return typeof entry === 'object' && entry !== null && 'model' in entry && !('specificationVersion' in entry);
 }
 
 type Model = Exclude<ModelReference, string>;
@@ -57,37 +68,63 @@ export function targetName(model: ModelReference): string {
   return `${model.provider.split('.')[0]}:${model.modelId}`;
 }
 
+/** What is known of a target: null for nothing of its own. */
+export type TargetTraits = { contextWindow: number | null; gate: string | null; limits: GateLimits };
+
 /** One target of an agent. It loads its model at the first request, so that a failure to load is a fault. */
 export class Target {
   readonly name: string;
-  /** The size of its own context window, in tokens; null for that of the agent. */
-  readonly contextWindow: number | null;
   private readonly reference: ModelReference;
   private readonly providers: Record<string, ProviderV4>;
+  private readonly traits: TargetTraits;
   private resolved: LanguageModelV4 | null = null;
 
   constructor(
     name: string,
     reference: ModelReference,
     providers: Record<string, ProviderV4>,
-    contextWindow: number | null = null,
+    traits: Partial<TargetTraits> = {},
   ) {
     this.name = name;
-    this.contextWindow = contextWindow;
+    this.traits = { contextWindow: null, gate: null, limits: noGateLimits, ...traits };
     this.reference = reference;
     this.providers = providers;
   }
 
+  /** The size of its own context window, in tokens; null for that of the agent. */
+  get contextWindow(): number | null {
+    return this.traits.contextWindow;
+  }
+
+  /** The gate that all sessions of the process pass on their way to it (P-7). */
+  get gate(): Gate {
+    const { gate, limits } = this.traits;
+    return gateOf(
+      gate === null ? { owner: this.owner, name: this.ownName } : { owner: null, name: `#${gate}` },
+      limits,
+    );
+  }
+
+  /** The model or the provider that the user made; null for one that is found by its name alone. */
+  private get owner(): object | null {
+    const { reference, providers } = this;
+    if (typeof reference !== 'string') return reference;
+    return providers[parseModelString(reference)?.provider ?? ''] ?? null;
+  }
+
+  private get ownName(): string {
+    return typeof this.reference === 'string' ? this.reference : '';
+  }
+
   /** Whether both are the same model of the same provider. */
-  isSame({ reference, providers, contextWindow }: Target): boolean {
-    if (reference !== this.reference || contextWindow !== this.contextWindow) return false;
-    const name = typeof reference === 'string' ? (parseModelString(reference)?.provider ?? '') : '';
-    return providers[name] === this.providers[name];
+  isSame(other: Target): boolean {
+    const isAlike = other.reference === this.reference && other.owner === this.owner;
+    return isAlike && JSON.stringify(other.traits) === JSON.stringify(this.traits);
   }
 
   /** Returns the same target under another name. */
   named(name: string): Target {
-    return name === this.name ? this : new Target(name, this.reference, this.providers, this.contextWindow);
+    return name === this.name ? this : new Target(name, this.reference, this.providers, this.traits);
   }
 
   /** Returns the target's model. Throws the errors of the provider's package: a missing key, an unknown model. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Clock } from '../host/clock.ts';
 import { aFunction, hasMethods } from '../input/shapes.ts';
+import { aSharedBudget } from '../journal/shared-budget.ts';
 import type { LoggerOption } from '../observe/log/logger.ts';
 import { aTelemetry } from '../observe/telemetry.ts';
 
@@ -25,4 +26,10 @@ export const commonOptions = {
     })
     .optional(),
   random: aFunction.optional(),
+};
+
+/** What a session shares with others: a budget, and its place at the gates. */
+export const sharedOptions = {
+  sharedBudget: aSharedBudget.optional(),
+  priority: z.number({ error: 'a number' }).optional(),
 };

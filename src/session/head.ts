@@ -11,15 +11,22 @@ import { overridesIn } from '../vocabulary/overrides.ts';
 import { sessionInput, startingConversation } from './input.ts';
 import type { SessionOptions } from './options.ts';
 
+/** What a head is made of: the options that are written down, and what is known of the session besides. */
+type HeadOptions = Omit<SessionOptions, 'sharedBudget' | 'clock'> &
+  Required<Pick<SessionOptions, 'clock'>> &
+  Pick<SessionHead, 'chat' | 'sharedBudget'>;
+
 /** Returns what a new session begins with, and what was repaired in its messages. */
 export function newHead(
   agent: Agent,
   sessionId: string,
-  options: SessionOptions & Required<Pick<SessionOptions, 'clock'>> & Pick<SessionHead, 'chat'>,
+  options: HeadOptions,
   call: SessionHead['call'] = null,
 ): { head: SessionHead; repairs: Repairs | null } {
   const { messages, repairs } = startingConversation(options);
-  const input = sessionInput(agent, options.budget ?? {}, options.clock.now());
+  const { sharedBudget } = options;
+  const own = sessionInput(agent, options.budget ?? {}, options.clock.now());
+  const input = sharedBudget === undefined ? own : { ...own, sharesBudget: true };
   const head = {
     format: journalFormat,
     machines: machinesVersion,
@@ -34,6 +41,7 @@ export function newHead(
     ...definedBy(agent),
     resultBytes: resultBytesIn(input.window, agent.limits),
     ...(options.chat !== undefined && { chat: options.chat }),
+    ...(sharedBudget !== undefined && { sharedBudget }),
   };
   return { head, repairs };
 }

@@ -11,7 +11,7 @@ import { parseMessages } from '../model/messages.ts';
 import { lazily } from '../platform/lazily.ts';
 import { metadataShape } from '../vocabulary/metadata.ts';
 import { overridesShape } from '../vocabulary/overrides.ts';
-import { commonOptions } from './common-options.ts';
+import { commonOptions, sharedOptions } from './common-options.ts';
 import type { ResumeOptions, SessionBudget, SessionOptions } from './options.ts';
 
 const positive = z.number({ error: 'a number above 0' }).positive({ error: 'a number above 0' });
@@ -33,6 +33,7 @@ const optionsSchema = z.strictObject(
     messages: z.unknown().optional(),
     ...overridesShape,
     budget: z.unknown().optional(),
+    ...sharedOptions,
     context: z.unknown().optional(),
     metadata: metadataShape.optional(),
     sessionId: sessionIdShape.optional(),
@@ -50,6 +51,7 @@ export const modelRenames = z.record(nonBlank, nonBlank, {
 const resumeSchema = lazily(() =>
   z.strictObject({
     journal: aJournal,
+    ...sharedOptions,
     sessionId: nonBlank,
     context: z.unknown().optional(),
     onDelivery: aFunction.optional(),
@@ -74,7 +76,7 @@ export function checkedOptions(agent: unknown, options: unknown): SessionOptions
 }
 
 /** Returns the conversation that a session starts with, repaired where needed (C-6). */
-export function startingConversation({ prompt, messages = [] }: SessionOptions) {
+export function startingConversation({ prompt, messages = [] }: Pick<SessionOptions, 'prompt' | 'messages'>) {
   if (!Array.isArray(messages)) {
     throw unexpected('invalid_messages', 'messages', messages, 'an array of messages');
   }

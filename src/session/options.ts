@@ -2,6 +2,7 @@ import type { InspectionEvent } from 'xstate';
 import type { Delivery } from '../../machines/index.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { SharedBudget } from '../journal/shared-budget.ts';
 import type { InputMessage } from '../model/messages.ts';
 import type { EventListener } from '../observe/events.ts';
 import type { LoggerOption } from '../observe/log/logger.ts';
@@ -40,6 +41,10 @@ export type SessionOptions<Context = unknown> = SessionOverrides & {
   /** Pino, or any object with `debug`, `info`, `warn` and `error`; false logs nothing. Default: pino at warn on stderr. */
   logger?: LoggerOption;
   budget?: SessionBudget;
+  /** A budget that it shares with other sessions, in addition to its own (B-8); see `sharedBudget`. */
+  sharedBudget?: SharedBudget;
+  /** Where sessions wait for the same target, the highest number goes first (P-7); default: 0. */
+  priority?: number;
   onEvent?: EventListener;
   /** Spans and metrics of the session and its sub-agents, such as `openTelemetry()` of `pawl/otel`; default: none. */
   telemetry?: Telemetry;
@@ -66,7 +71,17 @@ export type WithContext<Context> = unknown extends Context ? { context?: unknown
 /** The options of `resumeSession`: the session's own, which a journal does not hold. */
 export type ResumeOptions = Pick<
   SessionOptions,
-  'context' | 'signal' | 'logger' | 'onEvent' | 'telemetry' | 'inspect' | 'clock' | 'random' | 'onDelivery'
+  | 'context'
+  | 'sharedBudget'
+  | 'priority'
+  | 'signal'
+  | 'logger'
+  | 'onEvent'
+  | 'telemetry'
+  | 'inspect'
+  | 'clock'
+  | 'random'
+  | 'onDelivery'
 > & {
   journal: Journal;
   sessionId: string;

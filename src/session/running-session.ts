@@ -48,6 +48,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
 
   start(sightings: readonly Sighting[] = []): RunningSession<Report> {
     for (const sighting of sightings) this.wired.observer.sight(sighting);
+    this.wired.joinGates();
     this.wired.machine.start();
     this.wired.machine.listen();
     return this;
@@ -65,24 +66,20 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     return countersOf(this.wired);
   }
 
-  private get isOver(): boolean {
-    return this.life.isRetired || this.life.hasEnded;
-  }
-
   steer(text: string): boolean {
-    return steerOne(this.wired, this.isOver, text);
+    return steerOne(this.wired, this.life.isOver, text);
   }
 
   stop(): void {
-    if (!this.isOver) this.wired.machine.command({ type: 'session.stop' });
+    if (!this.life.isOver) this.wired.machine.command({ type: 'session.stop' });
   }
 
   compact(): boolean {
-    return compactOne(this.wired, this.isOver);
+    return compactOne(this.wired, this.life.isOver);
   }
 
   abort(reason: unknown = 'aborted by the caller'): void {
-    if (!this.isOver) this.wired.machine.command(abortion(reason, this.wired.identity.secrets));
+    if (!this.life.isOver) this.wired.machine.command(abortion(reason, this.wired.identity.secrets));
   }
 
   approve(callId: string, decision: ApprovalInput): boolean {
@@ -97,7 +94,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     const graceMs = graceOf(options);
     if (this.log === null || this.log.scope !== '')
       throw new PawlError('invalid_options', 'Only a session with a `journal` can be suspended; abort this one.');
-    if (!this.isOver) this.suspending ??= new Suspension(this, this.log.tree, this.wired.identity.around.clock);
+    if (!this.life.isOver) this.suspending ??= new Suspension(this, this.log.tree, this.wired.identity.around.clock);
     await this.suspending?.within(graceMs);
     await this.result;
   }
@@ -111,14 +108,15 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   decide(callId: string, decision: GivenDecision): boolean {
-    return !this.isOver && decideIn(this.wired, callId, decision);
+    return !this.life.isOver && decideIn(this.wired, callId, decision);
   }
 
   answerCall(callId: string, answer: ClientAnswer): boolean {
-    return !this.isOver && answerIn(this.wired, callId, answer);
+    return !this.life.isOver && answerIn(this.wired, callId, answer);
   }
 
   goOn(): void {
+    this.wired.joinGates();
     this.wired.resumed?.goOn();
     this.wired.machine.listen();
   }
@@ -135,8 +133,8 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   private async conclude(end: MachineEnd<SessionOutput>): Promise<SessionResult<Report>> {
-    const { observer } = this.wired;
     const output = await outputOf(end, this.wired, this.log);
+    const { observer } = this.wired;
     const result = this.resultOf(output);
     const ended = { status: output.status, slugs: result.slugs };
     await this.log?.ended(ended).catch((error) => observer.userCodeFailed('journal', error));

@@ -8,6 +8,7 @@ import { randomId } from '../platform/random-id.ts';
 import { overridesIn } from '../vocabulary/overrides.ts';
 import { newHead } from './head.ts';
 import { checkedOptions } from './input.ts';
+import { joinedBudget } from './joined-budget.ts';
 import type { SessionOptions, WithContext } from './options.ts';
 import { connect } from './recovery/messages.ts';
 import { RunningSession } from './running-session.ts';
@@ -37,9 +38,13 @@ export function startedAs<Report, Context>(
   const own = checkedOptions(given, options);
   const agent = narrowed(given, overridesIn(own));
   checkContext(agent, own.context);
-  const around = surroundingsOf(own, agent.definition.telemetry);
-  const { journal, sessionId = randomId() } = own;
-  const { head, repairs } = newHead(agent, sessionId, { ...own, ...more, clock: around.clock });
+  const { journal, sessionId = randomId(), sharedBudget, ...rest } = own;
+  const account = sharedBudget === undefined ? null : joinedBudget(agent, sharedBudget, journal);
+  const around = surroundingsOf(own, agent.definition.telemetry, account);
+  const { head, repairs } = newHead(agent, sessionId, {
+    ...{ ...rest, ...more, clock: around.clock },
+    ...(account !== null && { sharedBudget: { name: account.name, limits: account.limits } }),
+  });
   const tree = journal === undefined ? null : new TreeLog(journal, head);
   const session = new RunningSession({ agent, around, head, log: tree === null ? null : ScopeLog.of(tree, head) });
   if (tree !== null) {

@@ -10,6 +10,12 @@ export type JournalFactory = (options: { leaseMs: number }) => Journal | Promise
 const entry = (key: string): JournalEntry => ({ scope: '', type: 'begun', key, at: 1 });
 const keysIn = (entries: readonly JournalEntry[]) => entries.map((one) => (one.type === 'begun' ? one.key : one.type));
 
+/** A share of a budget whose sum is so many requests. */
+const share = (spent: number, inFlight = 0) => {
+  const of = (requests: number) => ({ requests, tokens: 10 * requests, costUsd: requests / 10 });
+  return { spent: of(spent), inFlight: of(inFlight), kept: of(0) };
+};
+
 type Check = (one: Journal, other: Journal, sessionId: string) => Promise<void>;
 
 const leaseMs = 1_000;
@@ -21,6 +27,24 @@ const created = (journal: Journal, sessionId: string, owner = 'one') =>
   journal.create({ sessionId, agent: 'tested', metadata: {} }, { owner, entries: [entry('first')] });
 
 const checks: Record<string, Check> = {
+  'a shared budget, where it keeps some, is exceeded by nobody': async (one, other, id) => {
+    const [own, others] = [one.budgets, other.budgets];
+    if (own === undefined || others === undefined) return;
+    const most = { requests: 5, tokens: null, costUsd: 0.5 };
+    strictEqual(await own.share(id, 'a'), null);
+    const tries = Array.from({ length: 10 }, (_, index) =>
+      (index % 2 === 0 ? own : others).put(id, `s${index}`, share(0, 1), most),
+    );
+    strictEqual((await Promise.all(tries)).filter((is) => is).length, 5);
+    deepStrictEqual((await others.total(id)).inFlight, { requests: 5, tokens: 50, costUsd: 0.5 });
+    strictEqual(await own.put(id, 'late', share(1), most), false);
+    // What has been spent is kept in any case.
+    strictEqual(await others.put(id, 'late', share(1), null), true);
+    strictEqual(await own.put(id, 'late', share(2), null), true);
+    deepStrictEqual(await others.share(id, 'late'), share(2));
+    strictEqual(await own.put(id, 'late', share(0), most), true);
+    deepStrictEqual((await own.total(`${id}-no`)).spent, { requests: 0, tokens: 0, costUsd: 0 });
+  },
   'a new session has its first entries, and its lease': async (one, other, id) => {
     deepStrictEqual(await one.read(id), []);
     await created(one, id);

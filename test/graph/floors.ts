@@ -22,6 +22,7 @@ export const floors: readonly (readonly Room[])[] = [
   [
     room('http', 'Requests within bounds: one for each attempt, to permitted addresses, of a limited size'),
     room('observe', 'The observer: folds over the facts, the log, the stream of events'),
+    room('shared', 'What sessions share: the gates of targets, budgets, queues of tools'),
   ],
   [
     room('context', 'Measures requests, and writes stubs for the results that are left out'),

@@ -186,6 +186,11 @@ export const logLines: readonly LogLine[] = [
   debug('session.collapsed', 'The bound shrank (B-4).', 'collapsed from 10 turns to 3: final_report_rejected'),
   debug('wait.started', 'No target is free.', 'waiting for openai:gpt-5 until 2026-11-22T07:00:00.000Z'),
   debug(
+    'admission.requested',
+    'A gate or a shared budget is asked (P-7, B-8).',
+    'asking whether attempt 1 of turn 2 may begin on openai:gpt-5',
+  ),
+  debug(
     'results.omitted',
     'Results do not fit the window (T-6).',
     'left out 2 results and 0 tokens of old text, which do not fit the context window',

@@ -24,7 +24,10 @@ function exchange(model: object) {
       },
     ]),
   );
-  const ending = stream(Object(watched), options, timers, (part) => parts.push(part)).finally(() => timers.clear());
+  const ending = stream(Object(watched), options, timers, {
+    onPart: (part) => parts.push(part),
+    onAccepted: () => {},
+  }).finally(() => timers.clear());
   return { clock, outer, parts, asked, ending };
 }
 

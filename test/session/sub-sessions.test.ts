@@ -64,7 +64,7 @@ function below(over: { budget?: object; agents?: Record<string, Agent>; options?
     if (parts === undefined) throw new Error('nothing was begun');
     return parts;
   };
-  return { all, begun, told, call, clock, spent, head };
+  return { all, begun, told, call, clock, spent, head, around: above.around };
 }
 
 describe('B-7: the sessions of sub-agents', () => {
@@ -75,14 +75,18 @@ describe('B-7: the sessions of sub-agents', () => {
   });
 
   it('begin with their task, the place of their call, and what the session above has', async () => {
-    const { call, told, head, clock } = below();
+    const { call, told, head, clock, around } = below();
     const parts = await call('leaf');
     expect(parts.head).toMatchObject({
       ...{ sessionId: 's/call-leaf', agent: 'leaf', prompt: 'Sum.', metadata: { team: 'a' } },
       call: { parent: '', callId: 'call-leaf', name: 'leaf', granted: { requests: 4, tokens: null, costUsd: null } },
     });
-    const { signal, ...shared } = parts.around;
-    expect(shared).toEqual({ logger: expect.anything(), clock, random: Math.random, context: 'mine' });
+    const { signal, party, ...shared } = parts.around;
+    expect(party).toBe(around.party);
+    expect(shared).toEqual({
+      ...{ logger: expect.anything(), clock, random: Math.random, context: 'mine' },
+      ...{ priority: 0, sharedBudget: null },
+    });
     expect(signal?.aborted).toBe(false);
     expect(parts.lineage).toEqual({ parentSessionId: 's', depth: 2, maxDepth: 3, secrets: ['a secret'] });
     expect(Object.keys(parts).toSorted()).toEqual(['agent', 'around', 'head', 'lineage', 'log', 'parent']);

@@ -38,11 +38,9 @@ function tree({ hasEnded = false, secrets = [] as string[] } = {}) {
         release: () => {},
       },
       effects: {
-        tools: {
-          closeServers: () => {
-            note(`${name} closed its servers`);
-            return Promise.reject(new Error('a server hung'));
-          },
+        leave: () => {
+          note(`${name} closed its servers`);
+          return Promise.reject(new Error('a server hung'));
         },
       },
       observer: {

@@ -44,6 +44,7 @@ export function recounted(result: SessionResult, events: readonly SessionEvent[]
     summaries: of('summary.requested'),
     compactions: of('conversation.compacted'),
     waits: of('wait.started'),
+    admissions: of('admission.requested'),
     tokens: {
       input: total('input'),
       output: total('output'),

@@ -27,6 +27,8 @@ export const input: TurnInput = {
   at: 1_000,
   window: { windowTokens: 1_000, reserveTokens: 100 },
   size: { ...emptySize, omitted: ['a'] },
+  gated: [],
+  sharesBudget: false,
   stopSlug: null,
 };
 export const context = (over: Partial<TurnContext> = {}): TurnContext => ({

@@ -44,6 +44,9 @@ export class ChatView {
       case 'wait.started':
         this.note(`waiting ${((event.dueAt - event.at) / 1_000).toFixed(1)} s for ${event.target}`);
         return;
+      case 'admission.requested':
+        this.note(`waiting for a place at ${event.target}`);
+        return;
       case 'session.steered':
         this.note('noted for the next request');
         return;

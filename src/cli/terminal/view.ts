@@ -19,6 +19,8 @@ export class TerminalView {
   private counters: (() => Readonly<Counters>) | null = null;
   /** The text of the reply that streams. */
   private readonly text = new StreamedText();
+  /** When a session last asked for a place at a gate (epoch ms). */
+  private askedAt = 0;
   /** The inputs of the calls in progress, by session and call. */
   private readonly inputs = new Map<string, string>();
 
@@ -124,6 +126,15 @@ export class TerminalView {
         return [
           `│  ├─ ${this.paint('yellow', `waiting ${((event.dueAt - event.at) / 1_000).toFixed(1)} s for ${event.target}`)}`,
         ];
+      case 'admission.requested':
+        this.askedAt = event.at;
+        return [];
+      case 'admission.ended': {
+        const waitedMs = event.at - this.askedAt;
+        return waitedMs < 100
+          ? []
+          : [`│  ├─ ${this.paint('yellow', `waited ${(waitedMs / 1_000).toFixed(1)} s for a place`)}`];
+      }
       case 'session.collapsed':
         return [`├─ ${this.paint('yellow', `collapse: ${event.from} turns cut to ${event.to} (${event.reason})`)}`];
       case 'conversation.compacted':

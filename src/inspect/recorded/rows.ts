@@ -147,6 +147,11 @@ export class Rows extends RowList {
         open.wait = this.row('wait', place, { title: `waits for ${fact.target}`, turn: fact.turn, dueAt: fact.dueAt });
         (open.turn ?? open.session).children.push(open.wait);
         return;
+      case 'admission.requested':
+        open.wait = this.row('wait', place, { title: `asks for a place at ${fact.target}`, turn: fact.turn });
+        (open.turn ?? open.session).children.push(open.wait);
+        return;
+      case 'admission.ended':
       case 'wait.ended':
         if (open.wait !== null) closeRow(open.wait, place, 'done');
         return;

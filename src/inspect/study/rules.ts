@@ -7,10 +7,12 @@ import type { ShownRecording } from '../recorded/shown-recording.ts';
 export const ruleFacts: Record<string, readonly (Fact | WorkflowFact)['type'][]> = {
   'B-3': ['turn.exhausted'],
   'B-4': ['session.collapsed'],
+  'B-8': ['admission.requested'],
   'F-1': ['report.accepted'],
   'F-2': ['report.rejected'],
   'P-2': ['target.excluded', 'piece.replaced'],
   'P-3': ['wait.started'],
+  'P-7': ['admission.requested'],
   'T-6': ['results.omitted'],
   'T-7': ['turn.planned'],
   'T-9': ['conversation.compacted', 'compaction.failed'],

@@ -111,6 +111,7 @@ class Branch {
       const at = (kind === 'wait' ? Math.max(this.at, request.dueAt) : this.at) - this.shift;
       const isEmpty = (kind === 'wait' && request.kind === 'backoff') || kind === 'close';
       if (isEmpty) return { key, at, chance: 0.5, outcome: {} };
+      if (kind === 'admission') return { key, at, chance: 0.5, outcome: { left: 'many', isGated: false } };
     }
     return null;
   }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { check } from '../../input/check.ts';
 import { PawlError } from '../../input/errors.ts';
 import { milliseconds } from '../../input/shapes.ts';
+import type { BudgetStore } from '../../shared/budget-store.ts';
 import { parsedInTurns } from '../entries.ts';
 import {
   type Append,
@@ -16,8 +17,9 @@ import {
   undecided,
 } from '../journal.ts';
 import { doesNotRun, exists, incomplete, noLongerOwned, runsElsewhere, UnsentError } from '../journal-errors.ts';
+import { postgresBudgets } from './budgets.ts';
 import { PostgresServer } from './server.ts';
-import { prepareTables } from './tables.ts';
+import { lockOf, prepareTables } from './tables.ts';
 
 export type PostgresJournalOptions = {
   /** How long a session belongs to its process without a sign of life from it, in ms. Default: 10,000. */
@@ -90,6 +92,7 @@ export function postgresJournal(connectionString: string, options: PostgresJourn
 
 class PostgresJournal implements Journal {
   readonly leaseMs: number;
+  readonly budgets: BudgetStore;
   private readonly server: PostgresServer;
   private readonly schema: string;
   private ready: Promise<void> | null = null;
@@ -98,6 +101,8 @@ class PostgresJournal implements Journal {
     this.leaseMs = leaseMs;
     this.server = server;
     this.schema = schema;
+    const made = (sql: string) => this.query('SELECT 1', []).then(() => this.run(`${lockOf(schema)}; ${sql}`));
+    this.budgets = postgresBudgets((sql, values) => this.query(sql, values), made);
   }
 
   async create({ sessionId, agent, metadata }: Parameters<Journal['create']>[0], append: Omit<Append, 'after'>) {

@@ -26,13 +26,16 @@ const tables = `
 
 type Run = <T extends object>(sql: string, values?: readonly unknown[]) => Promise<T[]>;
 
+/** What makes tables, one process at a time. Whatever the server's default, what comes after it sees what others did. */
+export function lockOf(name: string): string {
+  return `SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(hashtext('pawl ${name}'))`;
+}
+
 /**
  * Makes the tables in the schema of this name, one process at a time, and checks their version. `run` runs statements in
  * one transaction, where `$.` stands for the schema. Throws `invalid_journal`.
  */
 export async function prepareTables(name: string, run: Run): Promise<void> {
-  // Whatever the server's default, what comes after the lock sees what others did under it.
-  const lock = `SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(hashtext('pawl ${name}'))`;
   const [refused] = await run<{ encoding: string }>(
     "SELECT current_setting('server_encoding') AS encoding WHERE current_setting('server_encoding') <> ALL ($1::text[])",
     [encodings],
@@ -48,7 +51,7 @@ export async function prepareTables(name: string, run: Run): Promise<void> {
     // Even IF NOT EXISTS needs the right to create schemas, which a user with a schema of its own may lack.
     const schema = missing.schema ? `CREATE SCHEMA IF NOT EXISTS "${name}";` : '';
     // Statements sent together are one transaction, which ends by itself if one of them fails.
-    await run(`${lock}; ${schema} ${tables}`);
+    await run(`${lockOf(name)}; ${schema} ${tables}`);
   }
   const [found] = await run<{ version: number }>('SELECT version FROM $.version');
   if (found?.version === schemaVersion) return;

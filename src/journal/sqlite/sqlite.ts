@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { check } from '../../input/check.ts';
 import { milliseconds } from '../../input/shapes.ts';
 import { lazily } from '../../platform/lazily.ts';
+import type { BudgetStore } from '../../shared/budget-store.ts';
 import { parsedInTurns } from '../entries.ts';
 import {
   type Append,
@@ -13,6 +14,7 @@ import {
   type SessionQuery,
 } from '../journal.ts';
 import { doesNotRun, exists, incomplete, noLongerOwned, runsElsewhere } from '../journal-errors.ts';
+import { sqliteBudgets } from './budgets.ts';
 import { Database } from './database.ts';
 import { isRowHeld, journaledSession, type SessionRow } from './schema.ts';
 
@@ -46,6 +48,7 @@ const columns = '*, (SELECT json_group_array(message) FROM inbox WHERE session =
 
 class SqliteJournal implements Journal {
   readonly leaseMs: number;
+  readonly budgets: BudgetStore;
   private readonly file: string;
   private readonly database: Database;
 
@@ -53,6 +56,7 @@ class SqliteJournal implements Journal {
     this.file = file;
     this.leaseMs = leaseMs;
     this.database = new Database(file);
+    this.budgets = sqliteBudgets(this.database);
   }
 
   create({ sessionId, agent, metadata }: Parameters<Journal['create']>[0], append: Parameters<Journal['create']>[1]) {

@@ -11,6 +11,8 @@ export function debugLine(fact: Fact): string | null {
       return `collapsed from ${fact.from} turns to ${fact.to}: ${fact.reason}`;
     case 'wait.started':
       return `waiting for ${fact.target} until ${new Date(fact.dueAt).toISOString()}`;
+    case 'admission.requested':
+      return `asking whether attempt ${fact.attempt} of turn ${fact.turn} may begin on ${fact.target}`;
     case 'results.omitted':
       return `left out ${counted(fact.callIds.length, 'result')} and ${fact.textTokens} tokens of old text, which do not fit the context window`;
     case 'conversation.compacted':

@@ -1,27 +1,23 @@
-import type { CallName, Effect, ToolOutcome } from '../../../machines/index.ts';
+import type { CallName, Effect, PrepareOutcome, ToolOutcome } from '../../../machines/index.ts';
 import { allHave } from '../../agent/handoffs.ts';
-import { resultBytesIn } from '../../context/context-guard.ts';
 import { RequestMeter } from '../../context/request-meter.ts';
 import type { EffectContext, Perform } from '../../host/driver.ts';
 import type { ModelEffectOptions } from '../../model/model-effect.ts';
-import { NamedFiles } from '../../model/prompt/files.ts';
-import { PromptBuilder } from '../../model/prompt/prompt.ts';
 import { requestModel } from '../../model/request-model.ts';
 import type { Observer } from '../../observe/observer.ts';
-import { judgeReply } from '../../report/format.ts';
 import type { Catalog } from '../../tools/catalog.ts';
 import { clientOutcome } from '../../tools/client-tool.ts';
 import { Questions } from '../../tools/questions.ts';
 import { runTool, type ToolEffectOptions } from '../../tools/running/run-tool.ts';
-import { Slots } from '../../tools/running/slots.ts';
 import { optionalBuiltIns } from '../../vocabulary/built-ins.ts';
 import type { SubAgents } from '../sub-agents/sub-agents.ts';
 import type { SessionIdentity } from '../wiring/identity.ts';
+import { Admissions } from './admissions.ts';
 import type { Checks } from './checks.ts';
 import { compact } from './compact.ts';
+import { modelOptions, toolOptions } from './effect-options.ts';
 import { planTurn } from './plan.ts';
 import { prepare } from './prepare.ts';
-import { SessionForms } from './session-forms.ts';
 import type { CompactParts } from './summary.ts';
 import { SessionTools } from './tools.ts';
 import { turnTools } from './turn-tools.ts';
@@ -38,71 +34,43 @@ export class SessionEffects {
   private readonly modelOptions: ModelEffectOptions;
   private readonly toolOptions: ToolEffectOptions;
   readonly questions = new Questions();
+  readonly admissions: Admissions;
 
   constructor(identity: SessionIdentity, observer: Observer, subAgents: SubAgents | null) {
     this.identity = identity;
     this.observer = observer;
-    const { agent, head, log: written, around, secrets } = identity;
+    const { agent, head, around } = identity;
     const { clock } = around;
-    const { limits, format, definition } = agent;
-    const { conversation, keptResults, log } = observer.folds;
-    const userCode = { clock, timeoutMs: limits.toolTimeoutMs, onError: log.toolError.bind(log) };
-    const { catalog, settings, checks, context, isReadable } = turnTools(identity, observer, userCode);
-    const sight = observer.sight.bind(observer);
-    const files = new NamedFiles(definition.downloads ?? {});
+    const { conversation, log } = observer.folds;
+    const userCode = { clock, timeoutMs: agent.limits.toolTimeoutMs, onError: log.toolError.bind(log) };
+    const own = turnTools(identity, observer, userCode);
+    const { catalog } = own;
     this.catalog = catalog;
-    this.checks = checks;
+    this.checks = own.checks;
+    this.admissions = new Admissions({ agent, around, sessionId: head.sessionId });
     this.tools = new SessionTools({ agent, catalog, subAgents, observer, clock });
     this.meter = new RequestMeter(conversation, () => catalog.offered('all'));
-    this.modelOptions = {
-      targets: agent.targets,
-      pricing: agent.pricing,
-      settings,
-      timeoutMs: limits.modelTimeoutMs,
-      idleTimeoutMs: limits.modelIdleTimeoutMs,
-      replyBytes: limits.replyBytes,
-      prompts: new PromptBuilder(conversation, new SessionForms(conversation, catalog, files, isReadable)),
-      prepareFiles: (model, signal) => files.prepare(model, conversation.messages, signal),
-      catalog,
-      callIds: conversation.callIds,
-      checks,
-      judgeReply: async (text, files, signal) =>
-        checks.report(await judgeReply(format, text, files, { ...userCode, signal }), signal),
-      meter: this.meter,
-      messages: () => conversation.messages,
-      recordRequest: written === null ? null : written.sent.bind(written, () => conversation.messages),
-      sight,
-      clock,
-      secrets,
-    };
-    this.toolOptions = {
-      ...userCode,
-      sessionId: head.sessionId,
-      context,
-      catalog,
-      isReadable,
-      resultBytes: resultBytesIn(head.input.window, limits),
-      keptBytes: limits.keptResultBytes,
-      clientToolTimeoutMs: limits.clientToolTimeoutMs,
-      maxToolMs: limits.maxToolMs,
-      slots: new Slots(limits.maxConcurrentTools),
-      lease: written?.tree ?? null,
-      ...{ sight, secrets, conversation, keptResults },
-      ...{ questions: this.questions, followedCalls: observer.folds.followedCalls },
-    };
+    this.modelOptions = modelOptions(identity, observer, own, this.meter, userCode);
+    this.toolOptions = toolOptions(identity, observer, own, this.questions, userCode);
   }
 
   perform(effect: Effect, context: EffectContext): ReturnType<Perform> {
     const { signal } = context;
     switch (effect.kind) {
       case 'prepare':
-        return prepare({ ...this.planning, open: (own) => this.open(own) }, signal);
+        return prepare({ ...this.planning, open: (own) => this.open(own) }, signal).then((outcome) =>
+          this.prepared(outcome),
+        );
+      case 'admission':
+        return this.admissions.admit(effect.request, signal);
       case 'compact':
         return compact(this.compacting, effect.request, signal);
       case 'plan':
         return planTurn(this.planning, effect.request, signal);
       case 'model':
-        return requestModel(this.modelOptions, effect.request, signal);
+        return this.admissions.send(effect.request.target, (pass) =>
+          requestModel(this.modelOptions, effect.request, signal, pass),
+        );
       case 'tool':
         return runTool(this.toolOptions, effect.request, context);
       case 'approval':
@@ -110,10 +78,28 @@ export class SessionEffects {
       case 'wait':
         return waited(this.identity.around, effect.request, context);
       case 'close':
-        return this.tools.close().then(() => ({}));
+        return this.close().then(() => ({}));
       default:
         return Promise.reject(new Error(`unknown session effect: ${effect.kind}`));
     }
+  }
+
+  /** Adds the targets whose gates are asked from the first attempt on. */
+  private prepared(outcome: PrepareOutcome): PrepareOutcome {
+    if (!outcome.ok) return outcome;
+    const unavailable = outcome.unavailable.map(({ target }) => target);
+    const gated = this.admissions.prepared(outcome.tokens, unavailable);
+    return gated.length === 0 ? outcome : { ...outcome, gated };
+  }
+
+  private async close(): Promise<void> {
+    await this.admissions.close();
+    await this.tools.close();
+  }
+
+  /** Leaves what the session shares with others, without waiting for its sub-agents. */
+  async leave(): Promise<void> {
+    await Promise.all([this.admissions.close(), this.tools.closeServers()]);
   }
 
   /** Opens the tools. Returns null, or why a server is missing. */
@@ -130,7 +116,7 @@ export class SessionEffects {
     const { identity, meter, modelOptions: model, observer } = this;
     const { agent, head, around, secrets, contextFor, log } = identity;
     return {
-      ...{ agent, contextFor, secrets, meter, model },
+      ...{ agent, contextFor, secrets, meter, model, admissions: this.admissions },
       conversation: observer.folds.conversation,
       window: head.input.window,
       isReadable: allHave(agent, optionalBuiltIns.readHistory),

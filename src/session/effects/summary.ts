@@ -21,6 +21,7 @@ import { requestModel } from '../../model/request-model.ts';
 import type { Target } from '../../model/targets.ts';
 import type { Conversation } from '../../observe/conversation.ts';
 import { transcriptOf } from '../../observe/transcript.ts';
+import type { Admissions } from './admissions.ts';
 
 export type CompactParts = {
   agent: Agent;
@@ -32,6 +33,7 @@ export type CompactParts = {
   contextFor: (speaker: string | null) => unknown;
   /** Whether the model can read what is replaced. */
   isReadable: boolean;
+  admissions: Admissions;
   /** Resolves when what was sighted is durable. */
   written: () => Promise<void>;
   clock: Clock;
@@ -57,7 +59,7 @@ export async function summaryOf(
   { turn, target: current, windowTokens }: CompactRequest,
   signal: AbortSignal,
 ): Promise<Made> {
-  const { agent, window, model, written } = parts;
+  const { admissions, agent, window, model, written } = parts;
   const target = compaction.target ?? agent.targets[current];
   if (target === undefined) return { detail: 'The model of the summary is unknown.', asked: null };
   const own = compaction.target === null ? windowTokens : (target.contextWindow ?? window.windowTokens);
@@ -68,13 +70,14 @@ export async function summaryOf(
     ...{ instructions, ownInstructions: instructions, messages: [userMessage(transcript)] },
     ...{ prompt: 0, revision: 0, answerTokens: new Map() },
   };
-  model.sight({ type: 'summary.requested', turn, target: target.name });
-  await written();
-  const outcome = await requestModel(
-    summaryOptions(model, target, source),
-    { turn, attempt: 0, target: 0, notice: null, offer: 'all', textMayReport: false, omit: [], omitText: 0 },
-    signal,
-  );
+  const tokens = estimateTokens(transcript) + estimateTokens(instructions);
+  const outcome = await admissions.summary(target, tokens, signal, async (pass) => {
+    model.sight({ type: 'summary.requested', turn, target: target.name });
+    await written();
+    const request = { turn, attempt: 0, target: 0, notice: null, offer: 'all' as const, textMayReport: false };
+    return requestModel(summaryOptions(model, target, source), { ...request, omit: [], omitText: 0 }, signal, pass);
+  });
+  if (outcome === null) return { detail: 'The shared budget has no more than the report left.', asked: null };
   const { reply, fault, usage, costUsd, guessedTokens = 0 } = outcome;
   const asked = { target: target.name, usage, guessedTokens, costUsd };
   if (reply === null || !isComplete(reply)) return { detail: fault?.message ?? 'The summary did not arrive.', asked };

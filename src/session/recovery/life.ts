@@ -19,7 +19,7 @@ export type LifeParts = {
   effects: {
     readonly catalog: Catalog;
     open(signal: AbortSignal): Promise<string | null>;
-    tools: { closeServers(): Promise<void> };
+    leave(): Promise<void>;
   };
   subSessions: { grants: { suspend(): void } } | null;
   log: ScopeLog | null;
@@ -50,6 +50,10 @@ export class SessionLife {
   /** Whether its machines have ended, or their end was recorded. */
   get hasEnded(): boolean {
     return this.parts.machine.hasEnded || this.parts.observer.recordedEnd !== null;
+  }
+
+  get isOver(): boolean {
+    return this.isRetired || this.hasEnded;
   }
 
   /** Ends a replay: takes the steps whose deliveries were written down, but not what followed from them. */
@@ -86,9 +90,9 @@ export class SessionLife {
     return why === null ? null : redact(why, this.parts.secrets);
   }
 
-  /** Closes the MCP servers, without waiting for the sub-agents. */
+  /** Closes the MCP servers and leaves the gates, without waiting for the sub-agents. */
   closeServers(): Promise<void> {
-    return this.parts.effects.tools.closeServers();
+    return this.parts.effects.leave();
   }
 
   /** Begins no further effect. Resolves when none that a suspension waits for runs, and the last delivery is durable. */

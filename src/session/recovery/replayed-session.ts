@@ -5,6 +5,7 @@ import { cannotBeReplayed, unknownSession } from '../../journal/journal-errors.t
 import { type MakePlayer, type Player, Replay } from '../../journal/replay/replay.ts';
 import { ScopeLog } from '../../journal/scope-log.ts';
 import { TreeLog } from '../../journal/tree-log.ts';
+import { recordedBudget } from '../joined-budget.ts';
 import type { ResumeOptions } from '../options.ts';
 import { type RootSession, RunningSession } from '../running-session.ts';
 import { surroundingsOf } from '../wiring/surroundings.ts';
@@ -26,7 +27,8 @@ export async function replayed<Report>(
 ): Promise<{ session: RunningSession<Report>; tree: TreeLog; conclude: () => void }> {
   const tree = new TreeLog(options.journal, head, owner, entries);
   const { promise: played, resolve: conclude } = Promise.withResolvers<void>();
-  const around = surroundingsOf(options, agent.definition.telemetry);
+  const account = hasEnded ? null : recordedBudget(agent, head, options);
+  const around = surroundingsOf(options, agent.definition.telemetry, account);
   let root: RunningSession<Report> | null = null;
   const make: MakePlayer<Played> = (begun, above, source) => {
     const log = new ScopeLog(tree, begun);

@@ -6,7 +6,7 @@ import { PawlError } from '../../input/errors.ts';
 import { aFunction } from '../../input/shapes.ts';
 import { aJournal } from '../../journal/given.ts';
 import { lazily } from '../../platform/lazily.ts';
-import { commonOptions } from '../common-options.ts';
+import { commonOptions, sharedOptions } from '../common-options.ts';
 import { modelRenames } from '../input.ts';
 import { Looking, type ResumeAllOptions, type ResumePass } from './looking.ts';
 
@@ -16,6 +16,7 @@ const { signal: _, ...ofSessions } = commonOptions;
 const optionsSchema = lazily(() =>
   z.strictObject({
     journal: aJournal,
+    ...sharedOptions,
     context: aFunction.optional(),
     watch: z.union([z.boolean(), aFunction], { error: 'true, false or a function' }).optional(),
     onDelivery: aFunction.optional(),

@@ -68,7 +68,10 @@ export function subSessionsOf(
       const own = newHead(
         child,
         childSessionId,
-        { prompt, budget: granted, clock: around.clock, metadata: head.metadata },
+        {
+          ...{ prompt, budget: granted, clock: around.clock, metadata: head.metadata },
+          ...(head.sharedBudget !== undefined && { sharedBudget: head.sharedBudget }),
+        },
         call,
       ).head;
       return begin({ ...partsOf(child, own, { name, abort }), log: log?.child(own) ?? null });

@@ -14,6 +14,8 @@ export type Wired<Report> = {
   /** What makes its sub-agents; null for an agent without any. */
   subSessions: SubSessions | null;
   effects: SessionEffects;
+  /** Before it sends anything: its gates tell it to ask them (P-7). */
+  joinGates: () => void;
 } & Driving;
 
 /** Connects the folds, the effects and the machines. `begin` starts a sub-agent's session. */
@@ -27,5 +29,7 @@ export function wire<Report>(
   const subSessions = subSessionsOf(identity, observer, begin);
   const subAgents = subSessions?.subAgents ?? null;
   const effects = new SessionEffects(identity, observer, subAgents);
-  return { identity, observer, times, subSessions, effects, ...drive(identity, observation, effects, subAgents) };
+  const driving = drive(identity, observation, effects, subAgents);
+  const joinGates = () => effects.admissions.open((command) => driving.machine.command(command));
+  return { identity, observer, times, subSessions, effects, joinGates, ...driving };
 }

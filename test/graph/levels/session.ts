@@ -25,6 +25,7 @@ const turnOutput = (over: Partial<TurnOutput>): TurnOutput => ({
   spent: nothingSpent,
   at: 0,
   size: emptySize,
+  gated: [],
   ...over,
 });
 const exhausted = (exhaustion: TurnOutput['exhaustion']): TurnOutput =>
@@ -60,6 +61,7 @@ export function sessionWalk(maxTurns: number, over: Partial<SessionInput> = {}):
     const outside = [
       ...[stop, abort, ...(isSteered ? [] : [{ type: 'session.steer', text: 'Go on.' }])],
       ...(compacts ? [{ type: 'session.compact' }] : []),
+      ...(over.sharesBudget && snapshot.context.gated.length === 0 ? [{ type: 'session.gated', target: 0 }] : []),
     ];
     const collapses = [
       { type: 'collapse.requested', reason: 'final_report_rejected', slugs: ['final_report_missing'] },

@@ -1,5 +1,6 @@
 import { type AnyMachineSnapshot, type EventObject, enqueueActions } from 'xstate';
 import type { AttemptOutput } from '../../../machines/attempt/attempt.types.ts';
+import type { Delivered } from '../../../machines/contract/effects.ts';
 import { faultKinds } from '../../../machines/contract/faults.ts';
 import {
   emptySize,
@@ -10,6 +11,7 @@ import {
   orderFrom,
   turnMachine,
 } from '../../../machines/index.ts';
+import { collapseFor } from '../../../machines/turn/admission.rules.ts';
 import { brokenOutput, collapseRequests } from '../../../machines/turn/turn.rules.ts';
 import type { TurnInput } from '../../../machines/turn/turn.types.ts';
 import type { Walk } from '../explore.ts';
@@ -64,6 +66,8 @@ export function turnWalk(maxAttempts: number, targets: readonly string[], over: 
     at: 0,
     window: { windowTokens: null, reserveTokens: 0 },
     size: emptySize,
+    gated: [],
+    sharesBudget: false,
     stopSlug: null,
     ...over,
   };
@@ -90,15 +94,30 @@ export function turnWalk(maxAttempts: number, targets: readonly string[], over: 
     ...(input.budget.requests === null ? [] : asking),
     ...(hasWindow ? [full] : []),
   ];
+  const admissions = (['many', 'one', 'none'] as const).flatMap((left) =>
+    (input.sharesBudget ? [true] : [true, false]).map((isGated) => done('admission', delivered({ left, isGated }))),
+  );
+  const isShared = input.sharesBudget || input.gated.length > 0;
   const events = (snapshot: AnyMachineSnapshot): EventObject[] => {
+    const gate = isShared && !snapshot.context.gated.includes(0) ? [{ type: 'session.gated', target: 0 }] : [];
     // Once, since every steering makes the request larger.
     const isSteered = !hasWindow || snapshot.context.size.steering + snapshot.context.size.estimated > 0;
     const steering = isSteered ? [] : [{ type: 'session.steer', text: 'Go on. '.repeat(5_000) }];
     if (snapshot.matches('attempting')) {
-      return [...outputs.map((output) => done('attempt', output)), broke('attempt'), ...steering, ...stops, abort];
+      return [
+        ...outputs.map((output) => done('attempt', output)),
+        broke('attempt'),
+        ...steering,
+        ...stops,
+        ...gate,
+        abort,
+      ];
+    }
+    if (snapshot.matches('queuing')) {
+      return [...admissions, broke('admission'), ...steering, ...stops, ...gate, abort];
     }
     if (snapshot.matches('backingOff')) {
-      return [done('wait', delivered({})), broke('wait'), ...steering, ...stops, abort];
+      return [done('wait', delivered({})), broke('wait'), ...steering, ...stops, ...gate, abort];
     }
     return [];
   };
@@ -110,5 +129,8 @@ export function withoutParent(walk: Walk): Walk {
   const requestCollapse = enqueueActions(({ context, enqueue }) => {
     for (const request of collapseRequests(context as never)) enqueue.emit(request as never);
   });
-  return { ...walk, machine: walk.machine.provide({ actions: { requestCollapse } } as never) };
+  const collapseForBudget = enqueueActions(({ enqueue }, { delivered }: { delivered: Delivered<'admission'> }) => {
+    for (const request of collapseFor(delivered)) enqueue.emit(request as never);
+  });
+  return { ...walk, machine: walk.machine.provide({ actions: { requestCollapse, collapseForBudget } } as never) };
 }

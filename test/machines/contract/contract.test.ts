@@ -160,7 +160,7 @@ describe('D-1: a leaf', () => {
       return [name, kind];
     });
     expect(asked).toEqual(all.map(([name]) => [name, name]));
-    expect(asked).toHaveLength(17);
+    expect(asked).toHaveLength(18);
   });
 });
 

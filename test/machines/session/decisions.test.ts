@@ -39,7 +39,7 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
     current: 0,
     spent: { requests: 3, tokens: 30, costUsd: 1 },
     at: 99,
-    size: emptySize,
+    ...{ size: emptySize, gated: [] },
     ...over,
   });
   const prepared = (outcome: PrepareOutcome) =>
@@ -70,7 +70,7 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
             counted: 0, estimated: 0, steering: 0, results: [], fresh: { results: [], counted: false }, text: { tokens: 0, counted: false }, omitted: [],
             omittedText: 0
           },
-          stopSlug: null
+          gated: [], sharesBudget: false, stopSlug: null
         }
 
       after a stop
@@ -87,12 +87,12 @@ describe('B-3 B-4 T-6 F-1 S-3: the decisions of a session', () => {
 
       after a turn
         {
-          targets: [ *1 with { windowTokens: null } ], current: 0, spent: { requests: 3, tokens: 30, costUsd: 1 }, at: 99, size: *2
+          targets: [ *1 with { windowTokens: null } ], current: 0, spent: { requests: 3, tokens: 30, costUsd: 1 }, at: 99, size: *2, gated: []
         }
 
       after preparing
         {
-          change: { at: 5, size: *2 with { estimated: 7 }, targets: [ *1 ] },
+          change: { at: 5, size: *2 with { estimated: 7 }, targets: [ *1 ], gated: [] },
           facts: [ { type: "session.prepared", instructions: "Be brief.", messages: null } ]
         }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { faultKinds } from '../../../machines/contract/faults.ts';
 import { afterFault, afterReply, chooseTarget, faultSlug, freshTargets, orderFrom } from '../../../machines/index.ts';
+import * as ending from '../../../machines/turn/ending.rules.ts';
 import * as turn from '../../../machines/turn/turn.rules.ts';
 import { transcript } from '../../support/golden.ts';
 import { fault } from '../../support/replies.ts';
@@ -10,27 +11,27 @@ describe('B-3 B-4 P-2 P-3: the ends of a turn, its collapses and its targets', (
   it('at its end are these', () =>
     expect(
       transcript({
-        'it can': turn.exhaustionOf(context()),
-        'no attempt': turn.exhaustionOf(context({ attempt: 3 })),
-        'no attempt, one request left': turn.exhaustionOf(
+        'it can': ending.exhaustionOf(context()),
+        'no attempt': ending.exhaustionOf(context({ attempt: 3 })),
+        'no attempt, one request left': ending.exhaustionOf(
           context({ attempt: 3, budget: { ...noBudget, tokens: 1 }, spent: { requests: 1, tokens: 1, costUsd: 0 } }),
         ),
-        'no request': turn.exhaustionOf(
+        'no request': ending.exhaustionOf(
           context({ budget: { ...noBudget, requests: 1 }, spent: { requests: 1, tokens: 1, costUsd: 0 } }),
         ),
-        'no target': turn.exhaustionOf(context({ targets: [out('one')], attempt: 3 })),
-        'all limited for long': turn.exhaustionOf(context({ targets: [limited('one', 62_000)] })),
-        'all limited for long, and no attempt': turn.exhaustionOf(
+        'no target': ending.exhaustionOf(context({ targets: [out('one')], attempt: 3 })),
+        'all limited for long': ending.exhaustionOf(context({ targets: [limited('one', 62_000)] })),
+        'all limited for long, and no attempt': ending.exhaustionOf(
           context({ targets: [limited('one', 62_000)], attempt: 3 }),
         ),
-        'all limited for long, and no request': turn.exhaustionOf(
+        'all limited for long, and no request': ending.exhaustionOf(
           context({
             targets: [limited('one', 62_000)],
             budget: { ...noBudget, requests: 1 },
             spent: { requests: 1, tokens: 1, costUsd: 0 },
           }),
         ),
-        'all limited for a while': turn.exhaustionOf(context({ targets: [limited('one', 61_000)] })),
+        'all limited for a while': ending.exhaustionOf(context({ targets: [limited('one', 61_000)] })),
         'excluded: not': turn.exclusionFacts(context({ last: failed({ fault: fault('auth') }) })),
         'excluded: not by this attempt': turn.exclusionFacts(context({ targets: [out('one')], last: failed() })),
         'excluded: before the first': turn.exclusionFacts(context({ targets: [out('one')], last: null })),
@@ -38,13 +39,13 @@ describe('B-3 B-4 P-2 P-3: the ends of a turn, its collapses and its targets', (
         'excluded: no such target': turn.exclusionFacts(
           context({ current: 9, last: failed({ fault: fault('auth') }) }),
         ),
-        'output: nothing happened': turn.outputOf(context({ attempt: 0 }), 'aborted'),
-        'output: succeeded': turn.outputOf(context({ last: failed({ slugs: [] }) }), 'progressed'),
-        'output: exhausted': turn.outputOf(
+        'output: nothing happened': ending.outputOf(context({ attempt: 0 }), 'aborted'),
+        'output: succeeded': ending.outputOf(context({ last: failed({ slugs: [] }) }), 'progressed'),
+        'output: exhausted': ending.outputOf(
           context({ attempt: 3, last: failed({ fault: fault('server'), detail: 'server' }) }),
           'exhausted',
         ),
-        'output: exhausted for no reason': turn.outputOf(context({}), 'exhausted'),
+        'output: exhausted for no reason': ending.outputOf(context({}), 'exhausted'),
       }),
     ).toMatchInlineSnapshot(`
       "it can
@@ -99,7 +100,8 @@ describe('B-3 B-4 P-2 P-3: the ends of a turn, its collapses and its targets', (
           size: {
             counted: 0, estimated: 0, steering: 0, results: [], fresh: { results: [], counted: false }, text: { tokens: 0, counted: false },
             omitted: ["a"], omittedText: 0
-          }
+          },
+          gated: []
         }
 
       output: succeeded

@@ -1,0 +1,143 @@
+import {
+  type AdmissionOutcome,
+  type AdmissionRequest,
+  type ModelOutcome,
+  noUsage,
+  type RequestsLeft,
+  type SessionCommand,
+} from '../../../machines/index.ts';
+import type { Agent } from '../../agent/definition.ts';
+import { costOf } from '../../model/pricing.ts';
+import type { Target } from '../../model/targets.ts';
+import type { BudgetAccount } from '../../shared/budget.ts';
+import type { Gate, GateMember, Pass } from '../../shared/gate.ts';
+import type { Surroundings } from '../wiring/surroundings.ts';
+
+export type AdmissionParts = {
+  agent: Pick<Agent, 'targets' | 'pricing'>;
+  around: Pick<Surroundings, 'clock' | 'priority' | 'party' | 'sharedBudget'>;
+  sessionId: string;
+};
+
+/** A target of the session, with its gate, and what the gate knows the session by. */
+type Way = { target: Target; gate: Gate; member: GateMember };
+
+type SendWith = (pass: Pass) => Promise<ModelOutcome>;
+
+/** What a session shares with others of its process before each request: the gates of its targets, and a budget (P-7, B-8). */
+export class Admissions {
+  private readonly parts: AdmissionParts;
+  private readonly account: BudgetAccount | null;
+  private readonly ways: Way[];
+  private command: (command: SessionCommand) => void = () => {};
+  private leaves: (() => void)[] = [];
+  /** Let through, and not yet sent. */
+  private pass: Pass | null = null;
+
+  constructor(parts: AdmissionParts) {
+    this.parts = parts;
+    this.account = parts.around.sharedBudget;
+    this.ways = parts.agent.targets.map((target, index) => {
+      const member = { gated: () => this.command({ type: 'session.gated', target: index }) };
+      return { target, gate: target.gate, member };
+    });
+  }
+
+  /** Joins the gates; they tell the session by commands. */
+  open(command: (command: SessionCommand) => void): void {
+    this.command = command;
+    this.leaves = this.ways.map(({ gate, member }) => gate.join(member, this.parts.around.clock.now()));
+  }
+
+  /** Leaves the gates and the budget: nothing is held for the session any more. */
+  async close(): Promise<void> {
+    this.pass?.unused();
+    this.pass = null;
+    for (const leave of this.leaves) leave();
+    await this.account?.leave(this.parts.sessionId);
+  }
+
+  /** Takes a place for the first request of `tokens`, if one is free. Returns the targets whose gates are asked from the start. */
+  prepared(tokens: number, unavailable: readonly number[]): number[] {
+    const first = this.ways.findIndex((_, index) => !unavailable.includes(index));
+    return this.ways.flatMap(({ gate, member }, index) => {
+      const now = this.parts.around.clock.now();
+      // A session that may have to wait for its budget holds no place meanwhile.
+      const takes = index === first && this.account === null && !gate.isGiven;
+      if (takes) this.pass = gate.tryEnter({ ...this.asks, tokens });
+      const isGated = takes ? this.pass === null : gate.mustAsk(now);
+      gate.note(member, isGated);
+      return isGated ? [index] : [];
+    });
+  }
+
+  /** Runs the admission effect: waits until the budget and the gate let the next request through. */
+  async admit({ target: index, tokens }: AdmissionRequest, signal: AbortSignal): Promise<AdmissionOutcome> {
+    const way = this.wayTo(index);
+    const left = (await this.reserved(way.target, tokens, signal)) ?? 'many';
+    if (left === 'none') return { left, isGated: true };
+    this.pass?.unused();
+    this.pass = await way.gate.enter({ ...this.asks, tokens, signal });
+    const isGated = way.gate.mustAsk(this.parts.around.clock.now());
+    way.gate.note(way.member, isGated);
+    return { left, isGated };
+  }
+
+  /** Sends a request to a target, by its index, with the place that was taken for it. */
+  async send(index: number, request: SendWith): Promise<ModelOutcome> {
+    const { gate, target } = this.wayTo(index);
+    const own = this.pass;
+    this.pass = null;
+    // A place at another gate is of no use here.
+    if (own !== null && own.gate !== gate) own.unused();
+    return this.sent(own !== null && own.gate === gate ? own : gate.pass({ ...this.asks, tokens: 0 }), target, request);
+  }
+
+  /** Sends a request for a summary, which waits as an attempt does; null if the budget allows no more than the report. */
+  async summary(target: Target, tokens: number, signal: AbortSignal, request: SendWith): Promise<ModelOutcome | null> {
+    const left = await this.reserved(target, tokens, signal);
+    if (left === 'one') await this.dropped();
+    if (left === 'one' || left === 'none') return null;
+    const pass = await target.gate.enter({ ...this.asks, tokens, signal });
+    return this.sent(pass, target, request);
+  }
+
+  private async sent(pass: Pass, target: Target, request: SendWith): Promise<ModelOutcome> {
+    try {
+      const outcome = await request(pass);
+      const { fault, usage, guessedTokens = 0, costUsd } = outcome;
+      const tokens = usage.input + usage.output + guessedTokens;
+      const retryAfterMs = fault?.retryAfterMs ?? null;
+      const isRefused = fault !== null && (fault.kind === 'rate_limited' || retryAfterMs !== null);
+      pass.ended({ isRefused, retryAfterMs, tokens: tokens === 0 ? null : tokens });
+      const cost = costUsd ?? costOf(usage, this.parts.agent.pricing[target.name]) ?? 0;
+      await this.account?.settled(this.parts.sessionId, { requests: 1, tokens, costUsd: cost }, usage.output);
+      return outcome;
+    } finally {
+      pass.unused();
+    }
+  }
+
+  /** What was set aside for a request that is not sent comes back. */
+  private async dropped(): Promise<void> {
+    await this.account?.settled(this.parts.sessionId, { requests: 0, tokens: 0, costUsd: 0 }, 0);
+  }
+
+  private get asks() {
+    const { clock, priority, party } = this.parts.around;
+    return { clock, priority, party };
+  }
+
+  private reserved(target: Target, tokens: number, signal: AbortSignal): Promise<RequestsLeft> | undefined {
+    const output = this.account?.replyTokens ?? 0;
+    const costUsd = costOf({ ...noUsage, input: tokens, output }, this.parts.agent.pricing[target.name]) ?? 0;
+    const estimate = { requests: 1, tokens: tokens + output, costUsd };
+    return this.account?.admit(this.parts.sessionId, estimate, signal);
+  }
+
+  private wayTo(index: number): Way {
+    const way = this.ways[index];
+    if (way === undefined) throw new Error(`no target at index ${index}`);
+    return way;
+  }
+}

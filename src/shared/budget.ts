@@ -1,0 +1,143 @@
+import { type Allowance, nothingSpent, type RequestsLeft, type Spent } from '../../machines/index.ts';
+import { type BudgetShare, type BudgetStore, emptyShare, sumOf } from './budget-store.ts';
+
+/** A session's part in a shared budget. */
+type Party = { share: BudgetShare; last: Spent | null };
+
+/** A budget that sessions share (B-8): of one process, or of all that use its store. */
+export class BudgetAccount {
+  readonly name: string;
+  readonly store: BudgetStore;
+  limits: Allowance;
+  private readonly parties = new Map<string, Party>();
+  private readonly waiting = new Set<() => void>();
+  /** How often something came back. */
+  private changes = 0;
+  /** Changes of the store, one after another. */
+  private last: Promise<unknown> = Promise.resolve();
+  /** The most tokens that a reply had so far. */
+  private longestReply = 500;
+
+  constructor(name: string, limits: Allowance, store: BudgetStore) {
+    this.name = name;
+    this.limits = limits;
+    this.store = store;
+  }
+
+  /** What a reply may cost in tokens, before one has come. */
+  get replyTokens(): number {
+    return this.longestReply;
+  }
+
+  /**
+   * Sets aside what a request may cost, and as much for the session's report. Returns how many requests the budget allows
+   * (B-8): at `one`, only the report. Waits as long as another session may give something back.
+   */
+  async admit(sessionId: string, estimate: Spent, signal: AbortSignal): Promise<RequestsLeft> {
+    for (;;) {
+      const before = this.changes;
+      const left = await this.inOrder(() => this.tryAdmit(sessionId, estimate));
+      // What came back meanwhile may be enough.
+      if (left === 'none' && this.changes !== before) continue;
+      if (left !== 'none' || !this.othersRun(sessionId)) return left;
+      await this.change(signal);
+      signal.throwIfAborted();
+    }
+  }
+
+  /** What a request cost. It is no longer in flight. */
+  async settled(sessionId: string, cost: Spent, replyTokens: number): Promise<void> {
+    await this.inOrder(async () => {
+      const party = await this.partyOf(sessionId);
+      this.longestReply = Math.max(this.longestReply, replyTokens);
+      party.last = { ...cost, requests: 1 };
+      await this.set(
+        sessionId,
+        { ...party.share, spent: sumOf(party.share.spent, cost), inFlight: nothingSpent },
+        null,
+      );
+    });
+    this.wake();
+  }
+
+  /** The session has ended, or goes on elsewhere: what is set aside for it comes back. */
+  async leave(sessionId: string): Promise<void> {
+    await this.inOrder(async () => {
+      const party = this.parties.get(sessionId);
+      if (party === undefined) return;
+      this.parties.delete(sessionId);
+      const { spent, inFlight } = party.share;
+      // A request that was in flight may have cost what was set aside.
+      await this.store.put(this.name, sessionId, { ...emptyShare, spent: sumOf(spent, inFlight) }, null);
+    });
+    this.wake();
+  }
+
+  private async tryAdmit(sessionId: string, estimate: Spent): Promise<RequestsLeft> {
+    const party = await this.partyOf(sessionId);
+    const { spent, kept } = party.share;
+    const one = larger(estimate, party.last ?? nothingSpent);
+    if (await this.set(sessionId, { spent, inFlight: one, kept: one }, this.limits)) return 'many';
+    const report = { spent, inFlight: one, kept: nothingSpent };
+    // What is kept for the report is its own, even if the report costs a little more.
+    if (await this.set(sessionId, report, kept.requests > 0 ? null : this.limits)) return 'one';
+    if (party.share === emptyShare) this.parties.delete(sessionId);
+    return 'none';
+  }
+
+  private async set(sessionId: string, share: BudgetShare, most: Allowance | null): Promise<boolean> {
+    if (!(await this.store.put(this.name, sessionId, share, most))) return false;
+    const party = this.parties.get(sessionId);
+    if (party !== undefined) party.share = share;
+    return true;
+  }
+
+  /** What an earlier process set aside for a request that it never saw the end of counts as spent. */
+  private async partyOf(sessionId: string): Promise<Party> {
+    const known = this.parties.get(sessionId);
+    if (known !== undefined) return known;
+    const { spent, inFlight } = (await this.store.share(this.name, sessionId)) ?? emptyShare;
+    const share =
+      inFlight.requests + spent.requests === 0 ? emptyShare : { ...emptyShare, spent: sumOf(spent, inFlight) };
+    const party: Party = { share, last: null };
+    this.parties.set(sessionId, party);
+    return party;
+  }
+
+  private othersRun(sessionId: string): boolean {
+    return [...this.parties].some(
+      ([id, { share }]) => id !== sessionId && share.inFlight.requests + share.kept.requests > 0,
+    );
+  }
+
+  private change(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        this.waiting.delete(done);
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      this.waiting.add(done);
+      signal.addEventListener('abort', done, { once: true });
+    });
+  }
+
+  private wake(): void {
+    this.changes += 1;
+    for (const one of [...this.waiting]) one();
+  }
+
+  private inOrder<Value>(work: () => Promise<Value>): Promise<Value> {
+    const done = this.last.then(work);
+    this.last = done.catch(() => undefined);
+    return done;
+  }
+}
+
+function larger(one: Spent, other: Spent): Spent {
+  return {
+    requests: Math.max(one.requests, other.requests),
+    tokens: Math.max(one.tokens, other.tokens),
+    costUsd: Math.max(one.costUsd, other.costUsd),
+  };
+}

@@ -1,0 +1,222 @@
+import type { Clock } from '../host/clock.ts';
+import { type GateLimits, Pace, type Sent } from './pace.ts';
+import { type RateLimits, rateLimitsIn } from './rate-limits.ts';
+
+/** A session that sends to a target. `gated` tells it to ask the gate before its next attempt. */
+export type GateMember = { gated(): void };
+
+/** Who asks for a request, and of how many tokens by an estimate. `party` is shared by the sessions of a tree. */
+export type GateRequest = { party: object; priority: number; tokens: number; clock: Clock; signal: AbortSignal };
+
+/** How a request ended: refused for its rate, or not. `tokens` is what its provider counted; null if it did not. */
+export type PassEnd = { isRefused: boolean; retryAfterMs: number | null; tokens: number | null };
+
+type Headers = Readonly<Record<string, string>>;
+type Waiter = GateRequest & { number: number; resolve(pass: Pass): void };
+
+const noLimits: RateLimits = { requests: null, tokens: null };
+
+/** One request that a gate let through, from then until it has ended. */
+export class Pass {
+  readonly gate: Gate;
+  private readonly sent: Sent;
+  private readonly clock: Clock;
+  readonly party: object;
+  private headers: Headers | null = null;
+  private isAccepted = false;
+  private isOver = false;
+
+  constructor(gate: Gate, sent: Sent, { clock, party }: Pick<GateRequest, 'clock' | 'party'>) {
+    this.gate = gate;
+    this.sent = sent;
+    this.clock = clock;
+    this.party = party;
+  }
+
+  /** The target took the request. */
+  accepted(headers: Headers | undefined): void {
+    if (this.isAccepted || this.isOver) return;
+    this.isAccepted = true;
+    const now = this.clock.now();
+    this.gate.accepted(this.sent, headers === undefined ? noLimits : rateLimitsIn(headers, now), now);
+  }
+
+  /** The target refused the request, with these headers. */
+  refused(headers: Headers): void {
+    this.headers = headers;
+  }
+
+  /** The request has ended. Its place is free. Does nothing the second time. */
+  ended({ isRefused, retryAfterMs, tokens }: PassEnd): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    if (tokens !== null) this.sent.tokens = tokens;
+    const now = this.clock.now();
+    const limits = this.headers === null ? noLimits : rateLimitsIn(this.headers, now);
+    this.gate.left(this, isRefused ? { sent: this.sent, retryAfterMs, limits } : null, now);
+  }
+
+  /** The request never went out. */
+  unused(): void {
+    if (this.isOver) return;
+    this.sent.isRefused = true;
+    this.ended({ isRefused: false, retryAfterMs: null, tokens: 0 });
+  }
+}
+
+/** The gate of a target, which the sessions of a process share (P-7). */
+export class Gate {
+  private readonly pace: Pace;
+  private readonly members = new Map<GateMember, { isTold: boolean }>();
+  private readonly waiting: Waiter[] = [];
+  private readonly inFlight = new Map<object, number>();
+  private total = 0;
+  private count = 0;
+  private alarm: AbortController | null = null;
+
+  constructor(limits: GateLimits) {
+    this.pace = new Pace(limits);
+  }
+
+  /** Lowers the limits to those that another agent has for the same target. */
+  narrow(limits: GateLimits): void {
+    for (const name of ['concurrency', 'requestsPerMinute', 'tokensPerMinute'] as const) {
+      const [own, other] = [this.pace.limits[name], limits[name]];
+      if (other !== null) this.pace.limits[name] = own === null ? other : Math.min(own, other);
+    }
+  }
+
+  /** Adds a session that may send to the target. Returns what takes it out again. */
+  join(member: GateMember, now: number): () => void {
+    this.members.set(member, { isTold: false });
+    if (this.pace.isNarrow(now)) this.tell(member);
+    return () => this.members.delete(member);
+  }
+
+  /** Whether its limits were given, so that everybody asks from the start. */
+  get isGiven(): boolean {
+    return this.pace.isGiven;
+  }
+
+  /** Whether whoever is to send must ask first. */
+  mustAsk(now: number): boolean {
+    return this.waiting.length > 0 || this.pace.isNarrow(now) || this.pace.opensAt(now, this.total, 0) > now;
+  }
+
+  /** Notes whether a session asks before each attempt. */
+  note(member: GateMember, isTold: boolean): void {
+    const known = this.members.get(member);
+    if (known !== undefined) known.isTold = isTold;
+  }
+
+  /** Lets a request through if it need not wait; else returns null. */
+  tryEnter(request: Omit<GateRequest, 'signal'>): Pass | null {
+    const now = request.clock.now();
+    const isFree = this.waiting.length === 0 && this.pace.opensAt(now, this.total, request.tokens) <= now;
+    return isFree ? this.pass(request, now) : null;
+  }
+
+  /** Waits until a request may go out. Rejects with the signal's reason. */
+  enter(request: GateRequest): Promise<Pass> {
+    const { signal } = request;
+    signal.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      this.count += 1;
+      const leave = () => {
+        this.waiting.splice(this.waiting.indexOf(waiter), 1);
+        reject(signal.reason);
+        this.pump();
+      };
+      const waiter: Waiter = {
+        ...request,
+        number: this.count,
+        resolve: (pass) => {
+          signal.removeEventListener('abort', leave);
+          resolve(pass);
+        },
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      this.waiting.push(waiter);
+      this.pump();
+    });
+  }
+
+  /** Counts a request that goes out without having asked. */
+  pass(request: Omit<GateRequest, 'signal' | 'priority'>, now = request.clock.now()): Pass {
+    const { party } = request;
+    this.total += 1;
+    this.inFlight.set(party, (this.inFlight.get(party) ?? 0) + 1);
+    return new Pass(this, this.pace.send(now, request.tokens), request);
+  }
+
+  /** For a pass: its request was taken. */
+  accepted(sent: Sent, limits: RateLimits, now: number): void {
+    this.pace.accepted(sent, limits, now);
+    if (this.pace.isNarrow(now)) this.tellAll();
+    this.pump();
+  }
+
+  /** For a pass: its request has ended; `refused` if the target took it for one too many. */
+  left(pass: Pass, refused: { sent: Sent; retryAfterMs: number | null; limits: RateLimits } | null, now: number): void {
+    const { party } = pass;
+    this.total -= 1;
+    const own = (this.inFlight.get(party) ?? 1) - 1;
+    if (own === 0) this.inFlight.delete(party);
+    else this.inFlight.set(party, own);
+    if (refused !== null) {
+      this.pace.refused(refused.sent, refused.retryAfterMs, this.total, refused.limits, now);
+      this.tellAll();
+    }
+    this.pump();
+  }
+
+  /** A session alone knows by itself what its target said. */
+  private tellAll(): void {
+    if (this.members.size > 1) for (const member of this.members.keys()) this.tell(member);
+  }
+
+  private tell(member: GateMember): void {
+    const known = this.members.get(member);
+    if (known === undefined || known.isTold) return;
+    known.isTold = true;
+    member.gated();
+  }
+
+  /** The next in order: by priority, then whose tree has the fewest requests in flight, then who came first. */
+  private next(): Waiter | undefined {
+    let best: Waiter | undefined;
+    const load = ({ party }: Waiter) => this.inFlight.get(party) ?? 0;
+    for (const one of this.waiting) {
+      const isBefore =
+        best === undefined ||
+        one.priority > best.priority ||
+        (one.priority === best.priority && load(one) < load(best)) ||
+        (one.priority === best.priority && load(one) === load(best) && one.number < best.number);
+      if (isBefore) best = one;
+    }
+    return best;
+  }
+
+  private pump(): void {
+    this.alarm?.abort();
+    this.alarm = null;
+    for (let next = this.next(); next !== undefined; next = this.next()) {
+      const now = next.clock.now();
+      const at = this.pace.opensAt(now, this.total, next.tokens);
+      if (at > now) {
+        if (Number.isFinite(at)) this.wake(next, at);
+        return;
+      }
+      this.waiting.splice(this.waiting.indexOf(next), 1);
+      next.resolve(this.pass(next, now));
+    }
+  }
+
+  private wake({ clock }: Waiter, at: number): void {
+    const alarm = new AbortController();
+    this.alarm = alarm;
+    void clock.sleepUntil(at, alarm.signal).then(() => {
+      if (this.alarm === alarm) this.pump();
+    });
+  }
+}

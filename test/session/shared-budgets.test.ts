@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type Agent,
+  type AgentDefinition,
+  defineAgent,
+  resumeSession,
+  type SessionResult,
+  sharedBudget,
+  sqliteJournal,
+  startSession,
+} from '../../src/index.ts';
+import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
+import { until } from '../support/journaled.ts';
+
+const quiet = { logger: false } as const;
+const price = { input: 1, output: 10 };
+const usage = { input: 1_000, output: 100 };
+/** What a request costs, in US dollars: a thousand tokens in and a hundred out. */
+const costUsd = 0.002;
+
+/** An agent that looks twice and reports; each request takes some turns of the event loop. */
+function workers(definition: Partial<AgentDefinition> = {}) {
+  const model = rehearsalModel(async ({ prompt, tools = [] }) => {
+    await new Promise(setImmediate);
+    const looked = JSON.stringify(prompt).split('"tool-result"').length - 1;
+    const mustReport = /only the final report|call final_report now/i.test(JSON.stringify(prompt.at(-1)));
+    const calls =
+      looked >= 2 || mustReport || tools.length === 1
+        ? [{ name: 'final_report', input: { content: 'done' } }]
+        : [{ name: 'look', input: {} }];
+    return { usage, calls };
+  });
+  const agent = defineAgent({
+    name: 'worker',
+    models: [model],
+    tools: { look: () => 'seen' },
+    pricing: { 'rehearsal:script': price },
+    ...definition,
+  });
+  return { agent, model };
+}
+
+const spentBy = (all: readonly SessionResult[]) => all.reduce((sum, { counters }) => sum + (counters.costUsd ?? 0), 0);
+
+async function runAll(agent: Agent, count: number, budget: ReturnType<typeof sharedBudget>) {
+  const sessions = Array.from({ length: count }, (_, index) =>
+    startSession(agent, { prompt: `Do ${index}.`, sharedBudget: budget, ...quiet }),
+  );
+  const all = await Promise.all(sessions.map(({ result }) => result));
+  for (const one of all) assertInvariants(one);
+  return all;
+}
+
+describe('B-8: a budget that sessions share', () => {
+  it('in US dollars: it is not overspent by more than a request for each that runs, and says what was spent', async () => {
+    const { agent } = workers();
+    const budget = sharedBudget({ costUsd: 0.05 });
+    const all = await runAll(agent, 20, budget);
+    const spent = spentBy(all);
+    expect(spent).toBeGreaterThan(0.04);
+    expect(spent).toBeLessThanOrEqual(0.05 + 20 * costUsd);
+    expect((await budget.spent()).costUsd).toBeCloseTo(spent, 9);
+    const statuses = all.map(({ status, slugs, counters }) => [status, slugs[0] ?? null, counters.requests > 0]);
+    // B-8b: whoever has begun reports, and whoever has not has sent nothing.
+    for (const [status, slug, hasSent] of statuses)
+      expect([status, slug, hasSent]).toEqual(
+        hasSent ? ['succeeded', null, true] : ['failed', 'budget_exhausted', false],
+      );
+    expect(new Set(statuses.map(([status]) => status)).size).toBe(2);
+  });
+
+  it('in requests, exactly, and in tokens', async () => {
+    const { agent, model } = workers();
+    const all = await runAll(agent, 10, sharedBudget({ requests: 13 }));
+    expect(model.requests.length).toBeLessThanOrEqual(13);
+    expect(model.requests.length).toBeGreaterThanOrEqual(12);
+    expect(all.reduce((sum, { counters }) => sum + counters.requests, 0)).toBe(model.requests.length);
+    const few = await runAll(agent, 10, sharedBudget({ tokens: 12_000 }));
+    const tokens = few.reduce((sum, { counters }) => sum + counters.tokens.input + counters.tokens.output, 0);
+    expect(tokens).toBeLessThanOrEqual(12_000 + 10 * 1_100);
+    expect(tokens).toBeGreaterThan(9_000);
+  });
+
+  it('B-8c: what one gives back, another that waits can use', async () => {
+    const { agent } = workers();
+    // Each sets aside two requests, and only five are there.
+    const all = await runAll(agent, 3, sharedBudget({ requests: 9 }));
+    expect(all.filter(({ status }) => status === 'succeeded').length).toBeGreaterThanOrEqual(2);
+    expect(all.reduce((sum, { counters }) => sum + counters.requests, 0)).toBeLessThanOrEqual(9);
+  });
+
+  it('sub-agents draw on it too', async () => {
+    const { agent: child } = workers({ name: 'child' });
+    const boss = defineAgent({
+      name: 'boss',
+      agents: { child },
+      pricing: { 'rehearsal:script': price },
+      models: [
+        rehearsalModel(({ prompt }) => {
+          const asked = JSON.stringify(prompt).includes('tool-result');
+          const task = { prompt: 'Look.', reason: 'To see.' };
+          return {
+            usage,
+            calls: asked
+              ? [{ name: 'final_report', input: { content: 'done' } }]
+              : [1, 2, 3].map(() => ({ name: 'child', input: task })),
+          };
+        }),
+      ],
+    });
+    const budget = sharedBudget({ requests: 8 });
+    const [result] = await runAll(boss, 1, budget);
+    expect(result?.counters.tree.requests).toBeLessThanOrEqual(8);
+    expect((await budget.spent()).requests).toBe(result?.counters.tree.requests);
+  });
+
+  it('B-8d: in a journal, it holds for another process, and for a session that is resumed', async () => {
+    const journal = sqliteJournal(':memory:');
+    const { agent, model } = workers({
+      tools: { look: () => new Promise((resolve) => setTimeout(resolve, 5, 'seen')) },
+    });
+    const budget = sharedBudget({ requests: 4, journal, name: 'nightly' });
+    const session = startSession(agent, { prompt: 'Do it.', sharedBudget: budget, journal, ...quiet });
+    await until(() => model.requests.length === 1);
+    await session.suspend();
+    expect((await budget.spent()).requests).toBe(model.requests.length);
+    const resumed = await resumeSession(agent, { journal, sessionId: session.sessionId, ...quiet });
+    const result = await resumed.result;
+    expect(result).toMatchObject({ status: 'succeeded', counters: { requests: 3, admissions: 3 } });
+    // The same name is the same budget.
+    const again = sharedBudget({ requests: 4, journal, name: 'nightly' });
+    expect(await again.spent()).toMatchObject({ requests: 3, tokens: 3_300 });
+    const last = await startSession(agent, { prompt: 'Do it.', sharedBudget: again, journal, ...quiet }).result;
+    expect(last.counters.requests).toBe(1);
+    await journal.close();
+  });
+
+  it.each<[string, () => unknown, string]>([
+    ['no limit', () => sharedBudget({}), 'at least one of'],
+    ['a negative one', () => sharedBudget({ tokens: -1 }), '`options.tokens` must be a number above 0; got -1.'],
+    ['a journal without a name', () => sharedBudget({ requests: 1, journal: sqliteJournal(':memory:') }), 'a `name`'],
+    ['an unknown option', () => sharedBudget({ dollars: 1 } as never), 'Unknown option `options.dollars`.'],
+    [
+      'no price',
+      () => startSession(workers({ pricing: {} }).agent, { prompt: 'Go.', sharedBudget: sharedBudget({ costUsd: 1 }) }),
+      '`sharedBudget.costUsd` needs a price',
+    ],
+    [
+      'a budget elsewhere',
+      () => {
+        const journal = sqliteJournal(':memory:');
+        return startSession(workers().agent, { prompt: 'Go.', journal, sharedBudget: sharedBudget({ requests: 1 }) });
+      },
+      '`sharedBudget` must be kept in the `journal` of the session.',
+    ],
+    [
+      'no budget',
+      () => startSession(workers().agent, { prompt: 'Go.', sharedBudget: {} as never }),
+      'made by sharedBudget',
+    ],
+  ])('bad input is told before anything runs: %s', (_, make, message) => expect(make).toThrow(message));
+});
