@@ -16,7 +16,7 @@ const isIsolated = (file: string) =>
 const isLong = (file: string) =>
   /^test.(?:workflow|simulation)/.test(file) ||
   /^test.inspect.(?:live|page|pages-in-use|workflow)\./.test(file) ||
-  /^test.(?:acp.serve-acp|cli.work|journal.(?:crash|disk|kill|upgrades)|restate.deaths|scenarios.bill|session.long-talks|ui.chat-page)\./.test(
+  /^test.(?:acp.serve-acp|batch.killed-batch|cli.work|journal.(?:crash|disk|kill|upgrades)|restate.deaths|scenarios.bill|session.long-talks|ui.chat-page)\./.test(
     file,
   );
 const long = files.filter(isLong);

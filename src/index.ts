@@ -37,6 +37,8 @@ export {
   replace,
 } from './agent/guardrails.ts';
 export type { PrepareTurn, TurnChanges, TurnPreparation } from './agent/turn-changes.ts';
+export type { BatchInput, BatchItem, BatchOptions, BatchSummary } from './batch/options.ts';
+export { runBatch } from './batch/run-batch.ts';
 export type { Clock } from './host/clock.ts';
 export { boundedFetch } from './http/bounded-fetch.ts';
 export { PawlError, type PawlErrorCode } from './input/errors.ts';

@@ -81,3 +81,16 @@ export function counted(count: number, noun: string): string {
 export function isSameList(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((item, index) => item === other[index]);
 }
+
+/** Writes an amount of US dollars: `$0.0125`. */
+export function formatDollars(amount: number): string {
+  return `$${amount.toFixed(4)}`;
+}
+
+/** Writes a time in words: `12 s`, `3 min`, `1 h 20 min`. */
+export function formatDuration(ms: number): string {
+  const seconds = Math.ceil(ms / 1_000);
+  if (seconds < 120) return `${seconds} s`;
+  const minutes = Math.ceil(seconds / 60);
+  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

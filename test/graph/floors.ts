@@ -43,6 +43,7 @@ export const floors: readonly (readonly Room[])[] = [
   ],
   [
     room('restate', 'Sessions on Restate'),
+    room('batch', 'Batches: a session of one agent for each of many inputs'),
     room('serve', 'Agents behind HTTP: callers, bodies, event streams; agents as MCP servers'),
     room('workflow', 'Runs over a backlog: its files, its git repository, its agents'),
   ],

@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { type BatchSummary, listSessions, sharedBudget, sqliteJournal } from '../../src/index.ts';
+import { startModelServer } from '../../src/testing/index.ts';
+
+const costUsd = 0.002;
+
+/** Runs the batch until it ends, or until so many requests have reached the server, when it is killed. */
+async function lifeOf(file: string, url: string, isOver: () => boolean): Promise<BatchSummary | null> {
+  const child = spawn(process.execPath, ['test/support/batch-process.ts', file, url], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let said = '';
+  child.stdout.on('data', (data) => {
+    said += data;
+    if (isOver()) child.kill('SIGKILL');
+  });
+  await once(child, 'exit');
+  const [, summary] = /^summary (.*)$/m.exec(said) ?? [];
+  return summary === undefined ? null : JSON.parse(summary);
+}
+
+it('B-8d: a batch of 200 that is killed three times goes on, does nothing twice, and keeps its budget', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pawl-batch-'));
+  const file = join(folder, 'batch.db');
+  const reported = new Map<string, number>();
+  await using server = await startModelServer(({ body }) => {
+    const [, name = ''] = /document (\w+)/.exec(JSON.stringify(body)) ?? [];
+    const looked = body.messages.some(({ role }) => role === 'tool');
+    const reports = looked || JSON.stringify(body.messages.at(-1)).includes('system notice');
+    if (reports) reported.set(name, (reported.get(name) ?? 0) + 1);
+    const calls = reports ? [{ name: 'final_report', input: { content: name } }] : [{ name: 'look', input: {} }];
+    return { usage: { input: 1_000, output: 100 }, calls };
+  });
+  try {
+    for (const most of [60, 130, 200]) {
+      const life = await lifeOf(file, server.url, () => server.requests.length >= most);
+      expect(life).toBeNull();
+    }
+    const summary = await lifeOf(file, server.url, () => false);
+    const journal = sqliteJournal(file);
+    const sessions = await listSessions(journal);
+    const spent = await sharedBudget({ costUsd: 1, journal, name: 'batch docs' }).spent();
+    await journal.close();
+    // $0.5 pay for 250 requests, and what each of eight had in flight.
+    expect(server.requests.length * costUsd).toBeLessThanOrEqual(0.5 + 8 * costUsd);
+    expect(server.requests.length * costUsd).toBeGreaterThan(0.4);
+    // What was in flight at a kill counts as what was set aside for it.
+    expect(spent.costUsd).toBeGreaterThanOrEqual((server.requests.length - 3 * 8) * costUsd - 1e-9);
+    expect(summary?.failures).toEqual([]);
+    expect(summary?.succeeded).toBe(sessions.filter(({ status }) => status === 'succeeded').length);
+    expect((summary?.succeeded ?? 0) + (summary?.left.length ?? 0)).toBe(200);
+    expect(summary?.succeeded).toBeGreaterThan(110);
+    // A report that was in flight at a kill is asked for again, and no other.
+    expect([...reported.values()].filter((times) => times > 1).length).toBeLessThanOrEqual(3 * 8);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}, 120_000);
