@@ -3,6 +3,8 @@ import type { Target } from '../model/targets.ts';
 import type { CatalogTool } from '../tools/catalog-tool.ts';
 import { handoffTool } from '../tools/handoff-tool.ts';
 import { builtInNames, finalReportName } from '../vocabulary/built-ins.ts';
+import { knownPrice } from '../vocabulary/known-prices.ts';
+import type { Price } from '../vocabulary/prices.ts';
 import { type Agent, type AgentDefinition, requireAgent, type Voice } from './definition.ts';
 
 /** Whether a tool of the session belongs to a voice. */
@@ -39,8 +41,19 @@ export function joined(alone: Alone): Agent {
     party.own.add(party.tool(handoffTool(name, agent.definition.description), agent.voices[0]?.definition, field));
   }
   for (const [name, agent] of handoffs) party.invite(name, agent);
-  const { targets, tools, voices, agents, mcpServers, pricing } = party;
+  const { targets, tools, voices, agents, mcpServers } = party;
+  const pricing = { ...knownPrices([...targets, ...[alone.compaction?.target ?? []].flat()]), ...party.pricing };
   return { ...alone, targets, tools, voices, agents, mcpServers, pricing };
+}
+
+/** What the well-known models cost, by target name; those that the user states go before. */
+function knownPrices(targets: readonly Target[]): Record<string, Price> {
+  return Object.fromEntries(
+    targets.flatMap(({ name }) => {
+      const price = knownPrice(name);
+      return price === undefined ? [] : [[name, price] as const];
+    }),
+  );
 }
 
 /** The agents that share a conversation, and what they bring along. */

@@ -132,5 +132,6 @@ export async function generate(
       onPart(part);
     }
   }
-  onPart({ type: 'finish', finishReason: result.finishReason, usage: result.usage });
+  const { finishReason, usage, providerMetadata } = result;
+  onPart({ type: 'finish', finishReason, usage, ...(providerMetadata !== undefined && { providerMetadata }) });
 }

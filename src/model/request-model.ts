@@ -39,6 +39,7 @@ export async function requestModel(
   if (target === undefined) throw new Error(`no target at index ${request.target}`);
   const exchanged = await sendRequest(options, request, target, signal, pass);
   const usage = exchanged.reader?.usage ?? noUsage;
+  const stated = exchanged.reader?.costUsd ?? null;
   const { reply, fault } = verdictOf(options, exchanged);
   if (reply === null) return { ...nothingCame, fault };
   const { turn, attempt } = request;
@@ -47,11 +48,11 @@ export async function requestModel(
     : { kind: 'passed' as const, value: reply };
   if (checked.kind === 'passed') {
     for (const warning of reply.warnings) options.sight({ type: 'model.warned', target: target.name, warning });
-    return outcomeOf(options, request, target, usage, checked.value, fault, signal);
+    return outcomeOf(options, request, target, { usage, stated }, checked.value, fault, signal);
   }
   // Only what it cost is kept (G-2): even a warning may quote what is withheld.
   const denial = { kind: checked.kind, message: checked.reason, status: null, retryAfterMs: null };
-  return { ...nothingCame, fault: denial, ...spentOn(options, request, target, usage, reply) };
+  return { ...nothingCame, fault: denial, ...spentOn(options, request, target, { usage, stated }, reply) };
 }
 
 /** The outcome of a request without a reply, but for its fault. */
@@ -108,17 +109,20 @@ function shortfallOf(reply: Reply | null): Fault | null {
   return { kind, message: `The stream ended ${ended}.`, status: null, retryAfterMs: null };
 }
 
+/** What a provider says that a request used, and what it cost; null if it does not say. */
+type Stated = { usage: Usage; stated: number | null };
+
 /** Returns what a request used. Where its provider counted nothing of a reply that came, its cost is that of an estimate. */
 function spentOn(
   { pricing, meter }: ModelEffectOptions,
   request: ModelRequest,
   target: Target,
-  usage: Usage,
+  { usage, stated }: Stated,
   reply: Reply,
 ): Pick<ModelOutcome, 'usage' | 'costUsd' | 'guessedTokens'> {
   const price = pricing[target.name];
   const isGuessed = usage.input + usage.output === 0 && reply.content.length + reply.openInputs.length > 0;
-  if (!isGuessed) return { usage, costUsd: costOf(usage, price) };
+  if (!isGuessed || stated !== null) return { usage, costUsd: stated ?? costOf(usage, price) };
   const guessed = meter.guess(request, reply);
   return { usage, costUsd: costOf(guessed, price), guessedTokens: guessed.input + guessed.output };
 }
@@ -141,7 +145,7 @@ async function outcomeOf(
   options: ModelEffectOptions,
   request: ModelRequest,
   target: Target,
-  usage: Usage,
+  used: Stated,
   reply: Reply,
   fault: Fault | null,
   signal: AbortSignal,
@@ -153,7 +157,7 @@ async function outcomeOf(
   const asksText = request.textMayReport && isAnswer && calls.every((call) => call.tool === 'provider');
   const callAsText = text.trim() !== '' && isCallAsText(options, text);
   const textReport = asksText && !callAsText ? await options.judgeReply(text, files, signal) : null;
-  const measured = options.meter.measure(request, reply, usage);
+  const measured = options.meter.measure(request, reply, used.usage);
   const spoken = { reply, fault, calls, textReport, ...(callAsText && { callAsText }) };
-  return { ...spoken, ...spentOn(options, request, target, usage, reply), measured };
+  return { ...spoken, ...spentOn(options, request, target, used, reply), measured };
 }

@@ -3,6 +3,7 @@ import { defineAgent } from '../../agent/define-agent.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { type BilledRequest, billOf, billTotal } from '../../journal/replay/bill.ts';
 import { counted, tame } from '../../platform/text.ts';
+import { knownPrice } from '../../vocabulary/known-prices.ts';
 import type { Price } from '../../vocabulary/prices.ts';
 import { readAgentFile } from '../agent-file.ts';
 import { exitCodes, type Flags, UsageError } from '../command-line.ts';
@@ -78,7 +79,7 @@ function ofCaches(
   let [savedUsd, brokenUsd]: [number | null, number | null] = [0, 0];
   for (const { target, usage, prefixBreak, brokenTokens } of requests) {
     if (prefixBreak !== null) prefixBreaks[prefixBreak] = (prefixBreaks[prefixBreak] ?? 0) + 1;
-    const price = prices[target];
+    const price = prices[target] ?? knownPrice(target);
     if (price === undefined || savedUsd === null || brokenUsd === null) {
       [savedUsd, brokenUsd] = [null, null];
       continue;

@@ -1,15 +1,16 @@
 import type { Counters } from '../../../machines/index.ts';
-import { counted } from '../../platform/text.ts';
+import { counted, formatDollars } from '../../platform/text.ts';
 import type { SessionResult } from '../../session/session.ts';
 
 export const thousands = new Intl.NumberFormat('en-US');
 
 /** The line below a running session: how much of its bound is used. */
-export function statusText({ requests, tokens, toolCalls }: Counters, bound: number): string {
+export function statusText({ requests, tokens, toolCalls, tree }: Counters, bound: number): string {
   const parts = [
     `${requests} of at most ${bound} requests`,
     `${counted(toolCalls.executed, 'tool call')} run`,
     `${thousands.format(tokens.input + tokens.output)} tokens`,
+    ...costIn(tree),
   ];
   return parts.join(' · ');
 }
@@ -36,8 +37,14 @@ export function summary({ counters, turns }: Pick<SessionResult, 'counters' | 't
       : []),
     `${thousands.format(tokens.input)} tokens in, ${thousands.format(tokens.output)} out`,
     ...(tokens.cacheRead > 0 ? [`${thousands.format(tokens.cacheRead)} from the cache`] : []),
-    ...(tree.costUsd === null || tree.costUsd === 0 ? [] : [`$${tree.costUsd.toFixed(4)}`]),
+    ...costIn(tree),
   ].join(' · ');
+}
+
+/** What the tree has cost; what is not known is said so (S-4c). */
+function costIn({ costUsd, tokens }: Counters['tree']): string[] {
+  if (costUsd === null) return tokens.input + tokens.output === 0 ? [] : ['no price'];
+  return costUsd === 0 ? [] : [formatDollars(costUsd)];
 }
 
 function counts(slugs: readonly string[]): [string, number][] {

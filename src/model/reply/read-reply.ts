@@ -1,10 +1,4 @@
-import type {
-  LanguageModelV4Content,
-  LanguageModelV4FinishReason,
-  LanguageModelV4StreamPart,
-  LanguageModelV4Usage,
-  SharedV4ProviderMetadata,
-} from '@ai-sdk/provider';
+import type { LanguageModelV4Content, LanguageModelV4StreamPart, SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import {
   type CallIds,
   finishSense,
@@ -16,6 +10,7 @@ import {
   uniqueCallId,
 } from '../../../machines/index.ts';
 import { shown } from '../../input/errors.ts';
+import { statedCost } from '../pricing.ts';
 import { bytesOfPart, partBytes } from './part-size.ts';
 import {
   addProviderData,
@@ -37,6 +32,8 @@ import {
   unfinishedCall,
 } from './reply-values.ts';
 
+type FinishPart = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
+
 /**
  * Builds one reply from the parts of a stream or a full response, in order of arrival (P-4). It judges nothing:
  * unknown parts and finish reasons are recorded as data.
@@ -55,6 +52,8 @@ export class ReplyReader {
   private responseId: string | null = null;
   private modelId: string | null = null;
   usage: Usage = noUsage;
+  /** In US dollars, as its provider states it. */
+  costUsd: number | null = null;
   /** The raw errors from the stream, in order. */
   readonly errors: unknown[] = [];
   private readonly place: ReplyPlace;
@@ -127,7 +126,7 @@ export class ReplyReader {
         this.modelId = stringOrEmpty(part.modelId) || this.modelId;
         return null;
       case 'finish':
-        this.finish(part.finishReason, part.usage);
+        this.finish(part);
         return null;
       case 'error':
         this.errors.push(part.error);
@@ -208,7 +207,8 @@ export class ReplyReader {
     }
   }
 
-  private finish(reason: LanguageModelV4FinishReason, usage: LanguageModelV4Usage | undefined): void {
+  private finish({ finishReason: reason, usage, providerMetadata }: FinishPart): void {
+    this.costUsd ??= statedCost(usage?.raw, providerMetadata);
     this.finishReason = { unified: stringOrEmpty(reason.unified) || 'other', raw: stringOrEmpty(reason.raw) || null };
     const counted = providerUsage(usage);
     // A second finish part without usage must not reset the count (S-4).
