@@ -27,6 +27,7 @@ export const commandTable = {
   approve: { args: '[options] ID CALL', help: 'approve such a call, or deny it' },
   cost: { args: '[options] [ID]', help: 'say what sessions cost, and what caches saved' },
   check: { args: '--agent FILE', help: 'check that recorded sessions fit new code' },
+  test: { args: '--agent FILE ID', help: 'write a vitest file of a recorded session' },
   resume: { args: '[options] ID', help: 'resume a session that was killed or suspended' },
   replay: { args: '[options] ID|FILE', help: 'play a recorded session again, offline' },
   export: { args: '[options] ID', help: 'print a session as a file' },
@@ -51,7 +52,18 @@ type Flag<Value> = {
 
 const anyAgent = ['run', 'chat', 'demo', 'serve', 'acp', 'work', 'resume'] as const;
 const oneSession = ['run', 'demo', 'resume'] as const;
-const ofJournal = ['sessions', 'approvals', 'approve', 'cost', 'check', 'resume', 'replay', 'export', 'fork'] as const;
+const ofJournal = [
+  'sessions',
+  'approvals',
+  'approve',
+  'cost',
+  'check',
+  'test',
+  'resume',
+  'replay',
+  'export',
+  'fork',
+] as const;
 
 /** The flags of all commands, in usage order. To add one, add a row here. */
 const table = {
@@ -62,6 +74,7 @@ const table = {
     'resume',
     'cost',
     'check',
+    'test',
   ]),
   model: textFlag('model', 'PROVIDER:ID', "instead of the agent's; with --base-url, a name", anyAgent),
   baseUrl: textFlag('base-url', 'URL', 'an OpenAI-compatible server, such as Ollama', anyAgent),
@@ -89,7 +102,11 @@ const table = {
   html: switchFlag('html', 'as a page that shows it, in one file', ['export']),
   export: textFlag('export', 'FILE', 'write the session to a page that shows it', oneSession),
   output: {
-    ...textFlag('output', 'FILE', 'write the report, or the exported session, to a file', [...oneSession, 'export']),
+    ...textFlag('output', 'FILE', 'write the report, the session or the test to a file', [
+      ...oneSession,
+      'export',
+      'test',
+    ]),
     short: 'o',
   },
   maxTurns: flag('max-turns', 'N', 'maximum number of turns', anyAgent, wholeNumber),

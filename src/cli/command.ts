@@ -23,6 +23,7 @@ import { costCommand } from './sessions/cost.ts';
 import { inspectCommand } from './sessions/inspect.ts';
 import { exportCommand, forkCommand, replayCommand, sessionsCommand } from './sessions/journal.ts';
 import { resumeCommand } from './sessions/resume.ts';
+import { testCommand } from './sessions/test.ts';
 import { workCommand } from './work/work.ts';
 
 const run: Record<CommandName, (positionals: readonly string[], flags: Flags) => Promise<number>> = {
@@ -38,6 +39,7 @@ const run: Record<CommandName, (positionals: readonly string[], flags: Flags) =>
   approve: approveCommand,
   cost: costCommand,
   check: checkCommand,
+  test: testCommand,
   resume: resumeCommand,
   replay: replayCommand,
   export: exportCommand,

@@ -1,5 +1,6 @@
 import type { Journal, JournaledSession } from '../../src/journal/journal.ts';
 import type { MemoryJournal } from '../../src/journal/memory.ts';
+import type { BudgetStore } from '../../src/shared/budget-store.ts';
 
 /** What a store does otherwise than a sound one, which it is made of. */
 type Broken = (sound: MemoryJournal) => Partial<Journal>;
@@ -19,6 +20,19 @@ const notAskedFor =
 
 /** What stores may get wrong, by the check of `journalConformance` that is to find it. */
 export const brokenJournals: Record<string, Record<string, Broken>> = {
+  'a shared budget, where it keeps some, is exceeded by nobody': {
+    'lets every share in': budgeting(({ put }) => ({ put: (...[name, id, share]) => put(name, id, share, null) })),
+    'lets none in': budgeting(() => ({ put: no })),
+    'refuses what has been spent': budgeting(({ put }) => ({
+      put: (name, id, share, most) => put(name, id, share, most ?? { requests: 5, tokens: null, costUsd: null }),
+    })),
+    'forgets a share': budgeting(() => ({ share: async () => null })),
+    'knows shares that nobody has': budgeting(({ total }) => ({ share: total })),
+    'has one budget for all': budgeting(({ put, total }) => ({
+      put: (_, id, share, most) => put('all', id, share, most),
+      total: () => total('all'),
+    })),
+  },
   'a new session has its first entries, and its lease': {
     'keeps no first entries': (sound) => ({
       create: (session, append) => sound.create(session, { ...append, entries: [] }),
@@ -230,6 +244,11 @@ export const brokenJournals: Record<string, Record<string, Broken>> = {
     'keeps its messages': () => ({ inbox: async () => [{ id: 1, message: { type: 'session.stop' } }] }),
   },
 };
+
+/** Keeps shared budgets otherwise. */
+function budgeting(change: (sound: BudgetStore) => Partial<BudgetStore>): Broken {
+  return ({ budgets }) => ({ budgets: { ...budgets, ...change(budgets) } });
+}
 
 function withoutLease(sound: MemoryJournal): Partial<Journal> {
   return {

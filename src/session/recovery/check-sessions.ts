@@ -10,7 +10,7 @@ import type { OfferedTool } from '../../vocabulary/offered-tool.ts';
 import { modelRenames } from '../input.ts';
 import { hasEnded, recordedHead } from '../replay/recorded-entries.ts';
 import { Recording } from '../replay/recording.ts';
-import { type RenamedModels, recordedAgent } from './recorded-agent.ts';
+import { agentAsRecorded, type RenamedModels } from './recorded-agent.ts';
 import { agentsSchema, byName } from './resume-all.ts';
 
 export type CheckSessionsOptions = {
@@ -114,7 +114,7 @@ function agentFor(
   differences: SessionDifference[],
 ): Agent | null {
   try {
-    return recordedAgent(agent, head, renamed);
+    return agentAsRecorded(agent, head, renamed);
   } catch (error) {
     if (!(error instanceof PawlError) || error.code !== 'agent_changed') throw error;
     differences.push(...error.problems.map((what): SessionDifference => ({ kind: 'agent', what })));

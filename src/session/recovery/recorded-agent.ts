@@ -11,7 +11,7 @@ export type RenamedModels = Readonly<Record<string, string>>;
  * Returns the agent as a recorded session has it: with its models and in their order, under the recorded names, and as the
  * session had narrowed it. Throws `agent_changed`, with every difference, if what was recorded is no longer true of it (D-6).
  */
-export function recordedAgent<Report>(
+export function agentAsRecorded<Report>(
   given: Agent<Report>,
   head: SessionHead,
   renamed: RenamedModels = {},

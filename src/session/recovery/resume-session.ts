@@ -11,7 +11,7 @@ import { hasEnded, recordedHead, wasSuspended } from '../replay/recorded-entries
 import type { RootSession } from '../running-session.ts';
 import type { Session } from '../session.ts';
 import { callIn, connect, decidedBy } from './messages.ts';
-import { recordedAgent } from './recorded-agent.ts';
+import { agentAsRecorded } from './recorded-agent.ts';
 import { replayed } from './replayed-session.ts';
 
 /** Far more positions than there are in what a crash can lose of a session's events: each character has one. */
@@ -39,7 +39,7 @@ export async function resumeSession<Report, Context>(
     conclude();
     return session;
   }
-  const agent = recordedAgent(given, head, own.renamedModels);
+  const agent = agentAsRecorded(given, head, own.renamedModels);
   if (!(await journal.lease(sessionId, owner))) throw runsElsewhere(sessionId);
   forgetLeft(journal, sessionId);
   try {

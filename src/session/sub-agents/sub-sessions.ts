@@ -5,7 +5,7 @@ import type { ScopeLog } from '../../journal/scope-log.ts';
 import type { Observer } from '../../observe/observer.ts';
 import { newHead } from '../head.ts';
 import type { SessionBudget } from '../options.ts';
-import { recordedAgent } from '../recovery/recorded-agent.ts';
+import { agentAsRecorded } from '../recovery/recorded-agent.ts';
 import type { SessionIdentity, SessionParts } from '../wiring/identity.ts';
 import { surroundingsBelow } from '../wiring/surroundings.ts';
 import { Grants } from './grants.ts';
@@ -92,7 +92,7 @@ export function subSessionsOf(
       const { callId, name, granted: grant } = call;
       const abort = new AbortController();
       const session = make({
-        ...partsOf(recordedAgent(child, childLog.head, around.renamedModels), childLog.head, { name, abort }),
+        ...partsOf(agentAsRecorded(child, childLog.head, around.renamedModels), childLog.head, { name, abort }),
         log: childLog,
       });
       subAgents.restore({ name, callId, grant, session, abort });

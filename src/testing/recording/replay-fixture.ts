@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { PawlError, reasonOf } from '../input/errors.ts';
-import { readTape } from '../journal/tape.ts';
-import { type ReplayOptions, replayEntries } from '../session/replay/replay-session.ts';
-import type { ReplayedSession } from '../session/replay/replayed.ts';
+import { PawlError, reasonOf } from '../../input/errors.ts';
+import { readTape } from '../../journal/tape.ts';
+import { type ReplayOptions, replayEntries } from '../../session/replay/replay-session.ts';
+import type { ReplayedSession } from '../../session/replay/replayed.ts';
 
 /**
  * Replays a session that `pawl export` or `exportSession` wrote to a file: a session from production as a test, offline

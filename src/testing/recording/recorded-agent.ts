@@ -1,0 +1,157 @@
+import { readFileSync } from 'node:fs';
+import { jsonSchema } from '@ai-sdk/provider-utils';
+import { z } from 'zod';
+import { defineAgent } from '../../agent/define-agent.ts';
+import { type Agent, type AgentDefinition, requireAgent } from '../../agent/definition.ts';
+import { check } from '../../input/check.ts';
+import { PawlError, reasonOf } from '../../input/errors.ts';
+import { nonBlank } from '../../input/shapes.ts';
+import { checkSession } from '../../journal/given.ts';
+import type { Journal, JournalEntry } from '../../journal/journal.ts';
+import { readTape } from '../../journal/tape.ts';
+import type { SdkModel } from '../../model/sdk-model.ts';
+import type { SessionOptions } from '../../session/options.ts';
+import type { LocalTool } from '../../tools/local.ts';
+import { builtInNames } from '../../vocabulary/built-ins.ts';
+import { ToolError } from '../../vocabulary/tool-error.ts';
+import { type AgentRecording, inputKey, recordingsIn } from './of-journal.ts';
+import { answeringModel } from './recorded-model.ts';
+
+/** A recorded session: a file that `pawl export` wrote, or a session of a journal. */
+export type RecordedSource = string | { journal: Journal; sessionId: string };
+
+export type RecordedAgentOptions = {
+  /** False answers requests that differ from the recorded ones, too; default: true. */
+  strict?: boolean;
+  /** Answers the requests after the last recorded one of each agent; default: they fail. */
+  afterwards?: SdkModel;
+  /** The tools, by name, whose own code runs; all others answer what they answered then. Default: none. */
+  realTools?: readonly string[];
+};
+
+/** An agent whose models, and tools, answer as they did in a recorded session; and what that session was given. */
+export type RecordedAgent<Report, Context> = {
+  agent: Agent<Report, Context>;
+  /** The prompt and the messages of the recorded session, for one that is to go the same way. */
+  given: Pick<SessionOptions, 'prompt' | 'messages' | 'metadata'>;
+};
+
+const optionsSchema = z.strictObject({
+  strict: z.boolean().default(true),
+  afterwards: z
+    .custom<SdkModel>((value) => Object(value).specificationVersion === 'v4', { error: 'a language model' })
+    .optional(),
+  realTools: z.array(nonBlank).default([]),
+} satisfies Record<keyof RecordedAgentOptions, z.ZodType>);
+
+/**
+ * Returns an agent as it is today, with the models of a recorded session and of its sub-agents in the place of its own:
+ * what happened then is a test of what would happen now. Tools answer what they answered, so that nothing is done twice; MCP
+ * servers are not connected. Rejects with `invalid_options`, `session_unknown` or `invalid_journal`.
+ */
+export async function recordedAgent<Report, Context>(
+  given: Agent<Report, Context>,
+  source: RecordedSource,
+  options: RecordedAgentOptions = {},
+): Promise<RecordedAgent<Report, Context>> {
+  requireAgent(given);
+  const checked = check(optionsSchema, options, 'options', 'invalid_options');
+  const entries = await entriesOf(source);
+  const { head, agents } = recordingsIn(entries);
+  const made = new Map<Agent, Agent>();
+  const replaced = (agent: Agent): Agent => {
+    const known = made.get(agent) ?? defineAgent(replacedIn(agent, agents.get(agent.name) ?? null, checked, replaced));
+    made.set(agent, known as Agent);
+    return known as Agent;
+  };
+  const { prompt, messages, metadata } = head;
+  // The prompt is the last of the messages.
+  const before = prompt === null ? messages : messages.slice(0, -1);
+  return {
+    agent: replaced(given as Agent) as Agent<Report, Context>,
+    given: {
+      ...(prompt !== null && { prompt }),
+      ...(before.length > 0 && { messages: before as never }),
+      ...(Object.keys(metadata).length > 0 && { metadata }),
+    },
+  };
+}
+
+async function entriesOf(source: RecordedSource): Promise<readonly JournalEntry[]> {
+  if (typeof source !== 'string') {
+    checkSession(source?.journal, source?.sessionId);
+    return source.journal.read(source.sessionId);
+  }
+  try {
+    return readTape(readFileSync(source, 'utf8'));
+  } catch (error) {
+    if (error instanceof PawlError) throw error;
+    throw new PawlError('invalid_journal', `The exported session ${source} cannot be read: ${reasonOf(error)}.`);
+  }
+}
+
+function replacedIn(
+  { definition }: Agent,
+  recording: AgentRecording | null,
+  {
+    strict,
+    afterwards,
+    realTools,
+  }: { strict: boolean; afterwards?: SdkModel | undefined; realTools: readonly string[] },
+  replaced: (agent: Agent) => Agent,
+): AgentDefinition {
+  const { agents = {}, handoffs = {}, tools = {}, mcpServers: _, ...rest } = definition;
+  const mapped = (all: Readonly<Record<string, Agent>>) =>
+    Object.fromEntries(Object.entries(all).map(([name, agent]) => [name, replaced(agent)]));
+  const {
+    provider = 'recorded',
+    modelId = 'none',
+    exchanges = [],
+    answers = new Map(),
+    offered = new Map(),
+  } = recording ?? {};
+  const own = Object.entries(tools).map(([name, tool]) => [
+    name,
+    realTools.includes(name) ? tool : answering(name, tool, answers),
+  ]);
+  const known = new Set([...Object.keys(tools), ...Object.keys(agents), ...builtInNames]);
+  const ofServers = [...offered].flatMap(([name, tool]) =>
+    known.has(name) || name.startsWith('transfer_to_') ? [] : [[name, serverTool(name, tool, answers)] as const],
+  );
+  return {
+    ...rest,
+    models: [
+      answeringModel({ provider, modelId, exchanges }, { strict, ...(afterwards !== undefined && { afterwards }) }),
+    ],
+    tools: Object.fromEntries([...own, ...ofServers]),
+    ...(Object.keys(agents).length > 0 && { agents: mapped(agents) }),
+    ...(Object.keys(handoffs).length > 0 && { handoffs: mapped(handoffs) }),
+  };
+}
+
+type Answers = AgentRecording['answers'];
+
+/** The tool, which answers what it answered, in the order of the calls with the same input. */
+function answering(name: string, tool: LocalTool, answers: Answers): LocalTool {
+  const execute = answerFrom(name, answers);
+  if (typeof tool === 'function') return Object.assign(execute, tool) as LocalTool;
+  // A client-side tool, or one of a provider, has no code here.
+  return 'execute' in tool && typeof tool.execute === 'function' ? ({ ...tool, execute } as LocalTool) : tool;
+}
+
+function serverTool(name: string, offered: { description: string; inputSchema: object }, answers: Answers): LocalTool {
+  const { description, inputSchema } = offered;
+  return { description, inputSchema: jsonSchema(inputSchema), execute: answerFrom(name, answers) } as LocalTool;
+}
+
+function answerFrom(name: string, answers: Answers): (input: unknown) => unknown {
+  return (input) => {
+    const key = inputKey(name, input);
+    const [answer, ...more] = answers.get(key) ?? [];
+    if (answer === undefined) throw new ToolError(`No answer of ${name} to this input was recorded.`);
+    // The last one answers again.
+    if (more.length > 0) answers.set(key, more);
+    if (answer.success) return answer.value ?? answer.message;
+    throw new ToolError(answer.message);
+  };
+}
