@@ -57,6 +57,7 @@ export {
 } from './journal/journal.ts';
 export { deleteSession, exportSession, listSessions, pruneSessions } from './journal/sessions.ts';
 export { type SharedBudget, type SharedBudgetOptions, sharedBudget } from './journal/shared-budget.ts';
+export { sqliteCache } from './journal/sqlite/cache.ts';
 export { type SqliteJournalOptions, sqliteJournal } from './journal/sqlite/sqlite.ts';
 export type { InputMessage } from './model/messages.ts';
 export type { ModelEntry } from './model/targets.ts';
@@ -122,6 +123,7 @@ export {
   requires,
   type ToolPolicy,
 } from './tools/policies.ts';
+export type { CachedValue, CacheStore, ToolCache } from './tools/running/cache.ts';
 export type { InterruptedCall, Reconciled } from './tools/running/reconcile.ts';
 export { openApiTools } from './tools/service/openapi.ts';
 export type { OpenApiOptions } from './tools/service/openapi-options.ts';

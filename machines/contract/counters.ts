@@ -41,6 +41,8 @@ export type Counters = {
   };
   /** The executed calls by tool, whoever executed them; see `countTool`. */
   tools: Record<string, ToolCounters>;
+  /** Results that a cache had kept. */
+  cacheHits: number;
   reports: { attempted: number; rejected: number };
   notices: number;
   collapses: number;
@@ -74,6 +76,7 @@ export function emptyCounters(): Counters {
     requests: 0,
     toolCalls: { requested: 0, answered: 0, executed: 0, succeeded: 0, failed: 0, acknowledged: 0, rejected: {} },
     tools: {},
+    cacheHits: 0,
     reports: { attempted: 0, rejected: 0 },
     notices: 0,
     collapses: 0,
@@ -217,6 +220,7 @@ function together(one: Counters, other: Counters): Counters {
       rejected: tallyTogether(one.toolCalls.rejected, other.toolCalls.rejected),
     },
     tools,
+    cacheHits: one.cacheHits + other.cacheHits,
     reports: {
       attempted: one.reports.attempted + other.reports.attempted,
       rejected: one.reports.rejected + other.reports.rejected,

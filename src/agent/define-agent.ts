@@ -18,6 +18,7 @@ import { textFormat } from '../report/text.ts';
 import { checkAtOnce } from '../schema/schema.ts';
 import { shortestSecret } from '../secrets/spellings.ts';
 import { gateLimitsSchema } from '../shared/pace.ts';
+import { openQueue } from '../shared/queues.ts';
 import { finalReportTool } from '../tools/built-in/final-report.ts';
 import { builtInsOf } from '../tools/built-in/list.ts';
 import type { CatalogTool } from '../tools/catalog-tool.ts';
@@ -80,7 +81,9 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }, Con
     }),
   );
   problems.collect(() => limits && checkSummaries(compaction ?? null, limits));
+  for (const { name, queue } of tools) problems.collect(() => checkQueue(name, queue, definition?.queues));
   problems.throwIfAny();
+  for (const [name, most] of Object.entries(definition.queues ?? {})) openQueue(name, most);
   const checkedLimits = Object.freeze(limits ?? limitsSchema.parse({}));
   const alone = {
     name: definition.name,
@@ -163,6 +166,17 @@ function checkSubAgent(name: string, agent: unknown, tools: readonly (readonly [
 function checkedTool(name: string, tool: Parameters<typeof localTool>[1]): CatalogTool {
   checkName(fieldName('tools', [name]), name);
   return localTool(name, tool);
+}
+
+function checkQueue(tool: string, queue: string | undefined, queues: AgentDefinition['queues']): void {
+  if (queue === undefined || Object.hasOwn(queues ?? {}, queue)) return;
+  const known = Object.keys(queues ?? {}).join(', ') || 'none';
+  throw unexpected(
+    'invalid_tool',
+    `${fieldName('tools', [tool])}.queue`,
+    queue,
+    `one of the agent's queues (${known})`,
+  );
 }
 
 function checkName(field: string, name: string): void {

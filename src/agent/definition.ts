@@ -2,7 +2,7 @@ import type { ProviderV4 } from '@ai-sdk/provider';
 import { z } from 'zod';
 import type { HttpPolicy } from '../http/http-policy.ts';
 import { type PawlErrorCode, unexpected } from '../input/errors.ts';
-import { aFunction, flag, oneOf, text, texts } from '../input/shapes.ts';
+import { aFunction, count, flag, nonBlank, oneOf, text, texts } from '../input/shapes.ts';
 import type { ModelEntry, ModelReference, Target } from '../model/targets.ts';
 import type { Slice } from '../observe/slices.ts';
 import { aTelemetry } from '../observe/telemetry.ts';
@@ -57,6 +57,8 @@ export const definitionSchema = z.strictObject({
   tools: z.record(z.string(), z.custom<LocalTool>()).optional(),
   /** MCP servers by name; their tools become `name__tool`. */
   mcpServers: z.record(z.string(), z.custom<McpServerDefinition>()).optional(),
+  /** How many calls run at once in all sessions of the process, by the name that tools have in `queue`. */
+  queues: z.record(nonBlank, count, { error: 'an object of numbers' }).optional(),
   /** Agents as tools, by tool name; each call is a session with its own bound (B-7). */
   agents: z.record(z.string(), z.custom<Agent>()).optional(),
   /** Agents that may take the conversation over, by name, within the same bound (T-8). */

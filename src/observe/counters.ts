@@ -34,6 +34,7 @@ export class SessionCounters implements Fold {
 
   sighting(sighting: Sighting): void {
     if (sighting.type === 'summary.requested') countSummary(this.all);
+    if (sighting.type === 'tool.cached') this.all.cacheHits += 1;
     if (sighting.type === 'effect.late') this.all.lateResults += 1;
     this.prefix.sighting(sighting);
     if (sighting.type === 'subAgent.ended') countSubAgent(this.all, sighting.name, sighting.counters);

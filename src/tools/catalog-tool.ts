@@ -4,6 +4,7 @@ import type { TaskLimits } from '../host/deadline.ts';
 import type { CheckAtOnce, Validation } from '../schema/schema.ts';
 import type { OfferedTool } from '../vocabulary/offered-tool.ts';
 import type { UserReply } from './questions.ts';
+import type { CachedTool } from './running/cache.ts';
 
 /** What is known of a call before it runs. */
 export type CallContext = Omit<ToolContext, 'idempotencyKey'>;
@@ -32,6 +33,8 @@ export type ToolRun = ToolContext & {
   follow(taskId: string): Promise<void>;
   /** Asks the session's user, and resolves with the reply. */
   ask(question: { message: string; schema: JsonObject }): Promise<UserReply>;
+  /** The value is one that was kept, so many ms ago. */
+  noteCached(ageMs: number): void;
   /** The server still works on the call. */
   noteAlive(): void;
   /** Epoch ms on the session's clock. */
@@ -90,6 +93,10 @@ export type CatalogTool = {
   resultItem?: (text: string, failed: boolean) => Json;
   /** Why this session refuses every call to the tool, regardless of the input. */
   refusal?: NonNullable<CallFacts['refusal']>;
+  /** The queue of the process in which its calls wait. */
+  queue?: string;
+  /** Its values, which are used again. */
+  cache?: CachedTool;
   /** The tool's own timeout in ms; null for a tool that limits itself. Default: the agent's `toolTimeoutMs`. */
   timeoutMs?: number | null;
   /**

@@ -2,7 +2,7 @@ import type { ModelMessage, ToolSet } from 'ai';
 import type { ToolOutput } from '../../machines/index.ts';
 import { check, likeness } from '../input/check.ts';
 import { PawlError, shown, unexpected } from '../input/errors.ts';
-import { milliseconds } from '../input/shapes.ts';
+import { milliseconds, nonBlank } from '../input/shapes.ts';
 import { isRecord, plainJson } from '../platform/plain-json.ts';
 import { withoutExtraFields } from '../schema/forbidden-fields.ts';
 import { type AnySchema, type CheckAtOnce, type CompiledSchema, checkAtOnce, compileSchema } from '../schema/schema.ts';
@@ -10,6 +10,7 @@ import type { OfferedTool } from '../vocabulary/offered-tool.ts';
 import { contentPiece, type SdkOutput, toModelMessages } from '../vocabulary/sdk-messages.ts';
 import { type CallContext, type CatalogTool, later, type ToolContext } from './catalog-tool.ts';
 import { fixedName, providerTool } from './provider-tools.ts';
+import { CachedTool, type ToolCache } from './running/cache.ts';
 import { type RecoveryFields, recovering } from './running/recovering.ts';
 
 type SdkTool = ToolSet[string];
@@ -35,6 +36,10 @@ type OwnFields = RecoveryFields & {
   idempotent?: boolean;
   /** The tool's own timeout in ms, in place of `limits.toolTimeoutMs`. */
   timeoutMs?: number;
+  /** The queue of the agent's `queues` in which its calls wait, with those of all sessions of the process. */
+  queue?: string;
+  /** Whether its values are used again; default: never. */
+  cache?: ToolCache;
   /** Returns what a person is to see of a call before the decision, such as a diff. */
   preview?(input: unknown): string | Promise<string>;
 };
@@ -117,6 +122,7 @@ export function localTool(name: string, given: LocalTool): CatalogTool {
     ...(definition.type === 'provider' && definition.supportsDeferredResults === true && { isDeferred: true }),
     ...(resultItem !== undefined && { resultItem }),
     ...ownTimeout(name, definition),
+    ...sharing(name, definition),
     ...(isIdempotent === true && { afterCrash: 'repeat' }),
     ...(isRemote && { isRemote }),
     ...recovering(definition, (context) => contextFor(context, checkContext)),
@@ -180,6 +186,14 @@ function ownTimeout(name: string, { timeoutMs }: OwnFields): { timeoutMs?: numbe
   return { timeoutMs: check(milliseconds, timeoutMs, `tools.${name}.timeoutMs`, 'invalid_tool') };
 }
 
+/** What the calls of a tool share with those of other sessions. */
+function sharing(name: string, { queue, cache }: OwnFields): Pick<CatalogTool, 'queue' | 'cache'> {
+  return {
+    ...(queue !== undefined && { queue: check(nonBlank, queue, `tools.${name}.queue`, 'invalid_tool') }),
+    ...(cache !== undefined && { cache: new CachedTool(name, cache) }),
+  };
+}
+
 type ProviderRole = { isRemote: boolean; takesText?: boolean; resultItem?: CatalogTool['resultItem'] };
 
 /** Returns what a provider-defined tool needs. Throws `invalid_tool`, by its id, if an agent cannot have it. */
@@ -234,6 +248,7 @@ function contextFor(context: unknown, check: CheckAtOnce | undefined): Record<st
 function functionAsTool(name: string, run: FunctionTool & OwnFields): CatalogTool {
   return {
     ...ownTimeout(name, run),
+    ...sharing(name, run),
     ...(run.idempotent === true && { afterCrash: 'repeat' }),
     ...recovering(run, (context) => context),
     name,

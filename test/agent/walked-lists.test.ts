@@ -50,6 +50,7 @@ const places: Record<keyof AgentDefinition, ((own: string) => Partial<AgentDefin
   secrets: (own) => ({ secrets: [own] }),
   compact: () => ({ compact: { model: 'openai:gpt-5' } }),
   pricing: null,
+  queues: null,
   telemetry: null,
 };
 const holding = Object.entries(places).flatMap(([field, make]) => (make === null ? [] : [[field, make] as const]));

@@ -38,6 +38,7 @@ export function recounted(result: SessionResult, events: readonly SessionEvent[]
         return [name, { calls: own.length, failed, durationMs, bytes: sum((call) => call.bytes) }];
       }),
     ),
+    cacheHits: of('tool.cached'),
     reports: { attempted: of('report.rejected') + of('report.accepted'), rejected: of('report.rejected') },
     notices: attempts.filter((attempt) => attempt.notice !== null).length,
     collapses: of('session.collapsed'),

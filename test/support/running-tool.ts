@@ -1,8 +1,8 @@
+import { Slots } from '../../src/shared/slots.ts';
 import { manualClock } from '../../src/testing/index.ts';
 import type { CatalogTool, ToolRun } from '../../src/tools/catalog-tool.ts';
 import { Questions } from '../../src/tools/questions.ts';
 import { runTool } from '../../src/tools/running/run-tool.ts';
-import { Slots } from '../../src/tools/running/slots.ts';
 
 const call = { turn: 1, attempt: 2, index: 3, callId: 'c', name: 'look' };
 

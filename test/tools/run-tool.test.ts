@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { nothingSpent, type ToolOutput } from '../../machines/index.ts';
+import type { Slots } from '../../src/shared/slots.ts';
 import type { CatalogTool } from '../../src/tools/catalog-tool.ts';
 import { BudgetSpentError } from '../../src/tools/result.ts';
-import type { Slots } from '../../src/tools/running/slots.ts';
 import { running } from '../support/running-tool.ts';
 
 const spent = { requests: 2, tokens: 30, costUsd: 0.5 };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Slots } from '../../src/tools/running/slots.ts';
+import { Slots } from '../../src/shared/slots.ts';
 import { running } from '../support/running-tool.ts';
 
 it('C-1: a tool that limits itself runs without a slot: the tools that it runs need one', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Slots } from '../../src/tools/running/slots.ts';
+import { Slots } from '../../src/shared/slots.ts';
 
 /** Takes slots, and tells which were given. */
 function taking(slots: Slots) {

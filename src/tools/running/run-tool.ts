@@ -18,6 +18,8 @@ import { ownCopy } from '../../platform/own-copy.ts';
 import { isRecord } from '../../platform/plain-json.ts';
 import { oneAtATime } from '../../platform/promises.ts';
 import { headOf } from '../../platform/text.ts';
+import { placeIn } from '../../shared/queues.ts';
+import type { Slots } from '../../shared/slots.ts';
 import { estimateOutputTokens } from '../../vocabulary/tokens.ts';
 import { ToolError } from '../../vocabulary/tool-error.ts';
 import type { Catalog } from '../catalog.ts';
@@ -34,7 +36,6 @@ import {
   unreadIn,
 } from '../result.ts';
 import { interruptedText, reconciled } from './reconcile.ts';
-import type { Slots } from './slots.ts';
 
 /** A session's lease in its journal. */
 export type Lease = {
@@ -79,7 +80,7 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
   if (tool?.isClientSide) return handOut(options, call, effect);
   const timeoutMs = tool?.timeoutMs === undefined ? options.timeoutMs : tool.timeoutMs;
   // A tool that limits itself uses no slot: the tools that it runs use their own.
-  const release = timeoutMs === null ? () => undefined : await slots.takeSlot(signal);
+  const release = await slotsFor(tool, timeoutMs === null ? null : slots, signal);
   const limits: ResultLimits = {
     ...options,
     keptId: options.isReadable ? keptResultId(call) : null,
@@ -118,6 +119,7 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
       options.sight({ type: 'tool.followed', callId, name, taskId });
       await lease?.write();
     },
+    noteCached: (ageMs) => options.sight({ type: 'tool.cached', callId, name, ageMs }),
     noteAlive: () => {
       progressedAt = clock.now();
     },
@@ -179,6 +181,21 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
   }
 }
 
+/** Waits for a place in the tool's queue, and then for a slot of the session. Returns what frees both. */
+async function slotsFor(tool: CatalogTool | undefined, slots: Slots | null, signal: AbortSignal): Promise<() => void> {
+  const leave = tool?.queue === undefined ? () => undefined : await placeIn(tool.queue, signal);
+  try {
+    const release = await slots?.takeSlot(signal);
+    return () => {
+      release?.();
+      leave();
+    };
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
 /** A call that ran when its process died: its tool is asked what became of it before it is invoked again (D-7). */
 async function again(
   tool: CatalogTool,
@@ -213,8 +230,15 @@ async function invoked(
   if (lease?.isHeld === false) await owned(lease, run.signal);
   // Such a tool may also have aborted the session (D-2).
   run.signal.throwIfAborted();
-  const returned = await tool.execute(input, run);
-  const value = isStreamed(returned) ? await lastOf(returned, run, limits) : returned;
+  const made = async () => {
+    const returned = await tool.execute(input, run);
+    return isStreamed(returned) ? await lastOf(returned, run, limits) : returned;
+  };
+  const { context } = run;
+  const value =
+    tool.cache === undefined
+      ? await made()
+      : await tool.cache.value({ input, context, now: () => run.now() }, made, (ageMs) => run.noteCached(ageMs));
   return renderedBy(tool, value, input, run, limits);
 }
 

@@ -1,13 +1,23 @@
-import { systemClock } from '../../host/clock.ts';
-import { within } from '../../host/deadline.ts';
+import { systemClock } from '../host/clock.ts';
+import { within } from '../host/deadline.ts';
 
-/** Limits how many tools of a session run in parallel; the others wait in order. */
+/** Limits how many run in parallel, such as the tools of a session; the others wait in order. */
 export class Slots {
+  private count: number;
+  /** Less than 0 while more run than may. */
   private free: number;
   private readonly waiting: (() => void)[] = [];
 
   constructor(count: number) {
+    this.count = count;
     this.free = count;
+  }
+
+  /** Lets no more than `count` run. Those that run already go on. */
+  narrow(count: number): void {
+    if (count >= this.count) return;
+    this.free -= this.count - count;
+    this.count = count;
   }
 
   /** Acquires a slot and returns a function that frees it. Rejects if `signal` aborts before one is free. */
@@ -31,7 +41,7 @@ export class Slots {
   }
 
   private giveBack(): void {
-    const next = this.waiting.shift();
+    const next = this.free < 0 ? undefined : this.waiting.shift();
     if (next === undefined) this.free += 1;
     else next();
   }
