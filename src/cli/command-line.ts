@@ -101,6 +101,7 @@ const table = {
   rehearsal: switchFlag('rehearsal', 'use the rule-based model even if a key is set', ['demo', 'resume']),
   html: switchFlag('html', 'as a page that shows it, in one file', ['export']),
   export: textFlag('export', 'FILE', 'write the session to a page that shows it', oneSession),
+  ledger: textFlag('ledger', 'FILE', 'add a line of JSON for each request and call', oneSession),
   output: {
     ...textFlag('output', 'FILE', 'write the report, the session or the test to a file', [
       ...oneSession,

@@ -93,7 +93,12 @@ const config :Workerd.Config = (
       content: { shelf: 'J-12' },
       roles: ['user', 'assistant', 'tool', 'assistant', 'tool'],
       lines: [
-        ...['turn 1 started', 'turn 1, attempt 1 failed: empty_response', 'turn 2 started', 'succeeded after turn 2'],
+        ...[
+          'turn 1 started',
+          'turn 1, attempt 1 failed: empty_response',
+          'turn 2 started',
+          'session succeeded after turn 2',
+        ],
         'session failed: tools_unavailable',
       ],
       failure: {

@@ -109,6 +109,14 @@ export const logLines: readonly LogLine[] = [
     },
   },
   {
+    event: 'session.succeeded',
+    level: 'info',
+    when: 'A session succeeded (S-3), exactly once.',
+    fields: [...session, ...totals, 'msg'],
+    advice: 'Count it, with `session.failed`, for a rate of success; `tree.costUsd` is what it cost.',
+    example: { event: 'session.succeeded', ...own, ...spent, msg: 'session succeeded after turn 1' },
+  },
+  {
     event: 'server.unavailable',
     level: 'info',
     when: 'An optional MCP server is not there, or a tool or an option of a server cannot be used.',
@@ -211,6 +219,5 @@ export const logLines: readonly LogLine[] = [
     'left out the result of call c1, which openai:gpt-5 refused: invalid image',
   ),
   debug('target.excluded', 'A target gets no more requests (P-2).', 'dropped openai:gpt-5: provider_auth'),
-  debug('session.succeeded', 'A session succeeded.', 'succeeded after turn 2'),
   ...runLines,
 ];

@@ -35,6 +35,5 @@ it('S-3: only turns, waits and collapses are DEBUG lines', async () => {
     'turn 2 started',
     expect.stringMatching(/^waiting for scripted:scripted until 20/),
     'collapsed from 5 turns to 3: final_report_rejected',
-    'succeeded after turn 2',
   ]);
 });

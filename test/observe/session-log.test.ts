@@ -232,12 +232,21 @@ describe('other lines', () => {
       { type: 'target.excluded', target: 'one:two', slug: 'provider_auth', detail: 'd' },
       'dropped one:two: provider_auth',
     ],
-    [{ type: 'session.succeeded', turns: 2 }, 'succeeded after turn 2'],
     [{ type: 'turn.finished', turn: 1, attempts: 1 }, null],
   ])('DEBUG: %j', (fact, text) => {
     const { log, lines } = logOf();
     log.fact(fact);
     expect(lines).toEqual(text === null ? [] : [['debug', { event: fact.type, ...own }, text]]);
+  });
+
+  it('S-3: one that succeeded has one INFO line, with what it spent', () => {
+    const { log, lines } = logOf();
+    log.fact({ type: 'session.succeeded', turns: 2 });
+    const { turns, attempts, requests, toolCalls, tokens, costUsd, tree } = totals;
+    const spent = { turns, attempts, requests, toolCalls, tokens, costUsd, tree };
+    expect(lines).toEqual([
+      ['info', { event: 'session.succeeded', ...own, ...spent }, 'session succeeded after turn 2'],
+    ]);
   });
 
   it('S-6: a logger that throws is told of, and harms nothing', () => {

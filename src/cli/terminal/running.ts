@@ -17,6 +17,7 @@ import { commandLogger } from '../log.ts';
 import { checkWritable, keepOpenUntilInterrupted, openInspector, sessionPage, writeFile } from '../session-page.ts';
 import { openJournal } from '../sessions/opened-journal.ts';
 import { Approver, type Decision } from './approver.ts';
+import { Ledger } from './ledger.ts';
 import { previewOf } from './preview.ts';
 import { TerminalView } from './view.ts';
 
@@ -31,7 +32,7 @@ export type Beginning = ({ prompt: string } | { sessionId: string }) & { words?:
  * suspends it if it has a journal.
  */
 export async function runInTerminal(agent: Agent, beginning: Beginning, flags: Flags): Promise<number> {
-  for (const file of [flags.output, flags.export]) if (file !== undefined) checkWritable(file);
+  for (const file of [flags.output, flags.export, flags.ledger]) if (file !== undefined) checkWritable(file);
   const running = await Running.of(agent, beginning, flags);
   const session = await running.begin();
   return running.finish(await running.attend(session));
@@ -148,12 +149,14 @@ class Running {
 
   private get options(): Omit<ResumeOptions, 'journal' | 'sessionId'> {
     const { flags, view, approver, pages } = this;
+    const ledger = flags.ledger === undefined ? null : new Ledger(flags.ledger);
     return {
       logger: commandLogger(flags, { isShown: view !== null }),
       signal: this.abort.signal,
       onEvent: (event) => {
         view?.show(event);
         approver.heed(event);
+        ledger?.heed(event);
         declineQuestion(event, this.session);
       },
       ...(pages.stately !== null && { inspect: pages.stately.inspect }),

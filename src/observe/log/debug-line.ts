@@ -23,8 +23,6 @@ export function debugLine(fact: Fact): string | null {
       return `left out ${pieceName(fact.piece)}, which ${fact.target} refused: ${fact.detail}`;
     case 'target.excluded':
       return `dropped ${fact.target}: ${fact.slug}`;
-    case 'session.succeeded':
-      return `succeeded after turn ${fact.turns}`;
     default:
       return null;
   }

@@ -34,8 +34,8 @@ export type LogContext = {
 };
 
 /**
- * A session's log lines: a WARN per failed attempt (S-2); one ERROR if it failed, one INFO if aborted; DEBUG for its steps
- * (S-3). What the logger says it drops is not made.
+ * A session's log lines: a WARN per failed attempt (S-2); one ERROR if it failed, one INFO if it succeeded or was aborted;
+ * DEBUG for its steps (S-3). What the logger says it drops is not made.
  */
 export class SessionLog implements Fold {
   private readonly options: LogContext & { logger: Logger; onFailure: (observer: string, error: unknown) => void };
@@ -55,6 +55,8 @@ export class SessionLog implements Fold {
       this.write('warn', () => failedAttempt(options, fact, reply));
     } else if (fact.type === 'session.failed' || fact.type === 'session.aborted') {
       this.write(levelOf(fact), () => unsuccessfulEnd(options, fact, this.counters.all));
+    } else if (fact.type === 'session.succeeded') {
+      this.write('info', () => successfulEnd(options, this.counters.all));
     } else {
       const line = debugLine(fact);
       if (line !== null) this.write('debug', () => [{ event: fact.type, ...lineFields(options) }, line]);
@@ -135,7 +137,6 @@ function levelOf({ failure: { slugs } }: Unsuccessful): Level {
 /** Returns the one line of a session that did not succeed (S-3). */
 function unsuccessfulEnd(options: LogContext, fact: Unsuccessful, counters: Counters): Line {
   const { slugs, retryAt, detail } = fact.failure;
-  const { turns, attempts, requests, toolCalls, tokens, costUsd, tree } = counters;
   const advice = slugs.flatMap((slug) => slugTable[slug].advice ?? []);
   return [
     {
@@ -145,17 +146,21 @@ function unsuccessfulEnd(options: LogContext, fact: Unsuccessful, counters: Coun
       detail: detail === null ? null : redact(detail, options.secrets),
       retryAt: retryAt === null ? null : new Date(retryAt).toISOString(),
       ...(advice.length > 0 && { advice }),
-      turns,
-      attempts,
-      requests,
-      toolCalls,
-      tokens,
-      costUsd,
-      // With its sub-agents, which may have cost most of it.
-      tree,
+      ...totals(counters),
     },
     `session ${fact.type.slice('session.'.length)}: ${slugs.join(', ')}`,
   ];
+}
+
+/** Returns the one line of a session that succeeded, so that rates come from the log. */
+function successfulEnd(options: LogContext, counters: Counters): Line {
+  const fields = { event: 'session.succeeded', ...lineFields(options), ...totals(counters) };
+  return [fields, `session succeeded after turn ${counters.turns}`];
+}
+
+/** What a session spent; `tree` with its sub-agents, which may have cost most of it. */
+function totals({ turns, attempts, requests, toolCalls, tokens, costUsd, tree }: Counters): object {
+  return { turns, attempts, requests, toolCalls, tokens, costUsd, tree };
 }
 
 type LoggedCall = { callId: string; name: string; input: string };
