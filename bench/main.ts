@@ -17,6 +17,7 @@ import { bytesBench } from './bytes.ts';
 import { deltasBench } from './deltas.ts';
 import { doublingBench } from './doubling.ts';
 import { bareLoop } from './floor.ts';
+import { gateBench } from './gate.ts';
 import { importBench } from './import.ts';
 import { inspectBench } from './inspect.ts';
 import { journalBench } from './journal.ts';
@@ -126,6 +127,7 @@ async function main(): Promise<void> {
   await machinesBench(quick);
   await bytesBench(quick);
   await sessionsBench();
+  await gateBench();
   await deltasBench(quick);
   await sideBySide();
   await backlogBench(500);

@@ -154,8 +154,7 @@ Usage: pawl COMMAND
 ${lines.join('\n')}
 
 pawl COMMAND --help lists the options of a command; pawl --version prints one.
-Exit codes: 0 succeeded, 1 failed, 2 usage or configuration, 75 suspended,
-130 aborted.
+Exit codes: 0 succeeded, 1 failed, 2 usage, 75 suspended, 130 aborted.
 `;
 }
 

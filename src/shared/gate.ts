@@ -200,7 +200,9 @@ export class Gate {
   private pump(): void {
     this.alarm?.abort();
     this.alarm = null;
-    for (let next = this.next(); next !== undefined; next = this.next()) {
+    // Who is next matters only once there is a place.
+    for (let next = this.waiting[0]; next !== undefined; next = this.waiting[0]) {
+      if (this.pace.opensAt(next.clock.now(), this.total, 0) <= next.clock.now()) next = this.next() ?? next;
       const now = next.clock.now();
       const at = this.pace.opensAt(now, this.total, next.tokens);
       if (at > now) {

@@ -22,10 +22,20 @@ export const gateLimitsSchema = z.strictObject({
 export const noGateLimits: GateLimits = { concurrency: null, requestsPerMinute: null, tokensPerMinute: null };
 
 /** A request that went out. `tokens` is an estimate until its provider has counted them. */
-export type Sent = { readonly at: number; readonly number: number; tokens: number; isRefused: boolean };
+export type Sent = {
+  readonly at: number;
+  readonly number: number;
+  tokens: number;
+  /** The tokens of all requests so far, with its own. */
+  readonly upTo: number;
+  isRefused: boolean;
+  isTaken: boolean;
+};
 
 /** At first contact, a target gets so many requests at once, and one more for each that it takes. */
 const firstRoom = 12;
+/** Refusals come at once: what is not refused for so long counts as taken. */
+const provenMs = 1_000;
 const minuteMs = 60_000;
 /** Without a refusal for so long, what was learnt from refusals is forgotten. */
 const forgetMs = 5 * minuteMs;
@@ -54,6 +64,9 @@ export class Pace {
   };
   private latest = 0;
   private count = 0;
+  private tokens = 0;
+  /** Requests that the target has neither taken nor refused yet, in order; some may have been since. */
+  private unproven: Sent[] = [];
   private sent: Sent[] = [];
   private first = 0;
 
@@ -76,10 +89,10 @@ export class Pace {
 
   /** When the next request may go out (epoch ms, or `now`); `Infinity` if one in flight must end first. */
   opensAt(now: number, inFlight: number, tokens: number): number {
-    if (inFlight >= Math.min(this.room, this.limits.concurrency ?? Number.POSITIVE_INFINITY))
-      return Number.POSITIVE_INFINITY;
+    if (inFlight >= (this.limits.concurrency ?? Number.POSITIVE_INFINITY)) return Number.POSITIVE_INFINITY;
+    const roomAt = inFlight < this.room ? now : this.roomAt(now, inFlight);
     const { requestsPerMinute, tokensPerMinute } = this.limits;
-    let at = Math.max(now, this.closedUntil, this.quotaOpensAt(now, tokens));
+    let at = Math.max(roomAt, this.closedUntil, this.quotaOpensAt(now, tokens));
     if (requestsPerMinute !== null) at = Math.max(at, this.freeAt(now, minuteMs, requestsPerMinute));
     if (tokensPerMinute !== null) at = Math.max(at, this.tokensFreeAt(now, tokensPerMinute, tokens));
     if (this.rate !== null) at = Math.max(at, this.freeAt(now, this.rate.ms, this.rate.count));
@@ -89,7 +102,9 @@ export class Pace {
   /** Notes a request that goes out. */
   send(now: number, tokens: number): Sent {
     this.count += 1;
-    const one = { at: now, number: this.count, tokens, isRefused: false };
+    this.tokens += tokens;
+    const one = { at: now, number: this.count, tokens, upTo: this.tokens, isRefused: false, isTaken: false };
+    this.unproven.push(one);
     this.expire(now);
     this.sent.push(one);
     if (this.quotas.requests !== null) this.quotas.requests.left -= 1;
@@ -100,7 +115,7 @@ export class Pace {
   /** The target took a request: it may get one more at once, and its response says what is left. */
   accepted(one: Sent, limits: RateLimits, now: number): void {
     this.refusals = 0;
-    this.room += 1;
+    this.take(one);
     this.grow(now);
     this.learn(one, limits, now);
   }
@@ -142,6 +157,24 @@ export class Pace {
     return { count: Math.max(1, taken), ms: Math.min(minuteMs, ms + Math.max(25, ms * 0.05)) };
   }
 
+  private take(one: Sent): void {
+    if (one.isTaken) return;
+    one.isTaken = true;
+    this.room += 1;
+    while (this.unproven[0]?.isTaken || this.unproven[0]?.isRefused) this.unproven.shift();
+  }
+
+  /** When one more may be in flight, as those that are not refused for long count as taken. */
+  private roomAt(now: number, inFlight: number): number {
+    for (let first = this.unproven[0]; first !== undefined; first = this.unproven[0]) {
+      if (!first.isTaken && !first.isRefused && first.at + provenMs > now) return first.at + provenMs;
+      if (first.isRefused) this.unproven.shift();
+      else this.take(first);
+      if (inFlight < this.room) return now;
+    }
+    return Number.POSITIVE_INFINITY;
+  }
+
   private forget(): void {
     this.rate = null;
     this.patience = 4;
@@ -166,8 +199,7 @@ export class Pace {
       if (quota === null) continue;
       this.latest = one.number;
       // Those sent since may not be counted yet.
-      const since = this.sent.filter(({ number }) => number > one.number);
-      const taken = kind === 'requests' ? since.length : since.reduce((sum, { tokens }) => sum + tokens, 0);
+      const taken = kind === 'requests' ? this.count - one.number : this.tokens - one.upTo;
       this.quotas[kind] = { ...quota, left: quota.left - taken, asOf: now };
     }
   }

@@ -40,7 +40,10 @@ describe('a search over sessions', () => {
     ['since:1w', '`since` must be'],
     ['since:x1d', '`since` must be'],
     ['since:1dd', '`since` must be'],
-    ['rule:B-1', '`rule` must be one that leaves a fact: B-3, B-4, F-1, F-2, P-2, P-3, T-6, T-7, T-9, W-2; got "B-1".'],
+    [
+      'rule:B-1',
+      '`rule` must be one that leaves a fact: B-3, B-4, B-8, F-1, F-2, P-2, P-3, P-7, T-6, T-7, T-9, W-2; got "B-1".',
+    ],
     ['rule:toString', '`rule` must be one that leaves a fact'],
   ])('%s is refused', (text, message) => {
     expect(errorOf(() => readQuery(text, 0))).toMatchObject({

@@ -68,7 +68,7 @@ describe('D-4: what had begun and not ended', () => {
     );
     expect(model.requests).toHaveLength(1);
     expect(
-      lines.map(({ level, event, slugs }) => [level, event, slugs]).filter(([level]) => Number(level) >= 30),
+      lines.map(({ level, event, slugs }) => [level, event, slugs]).filter(([level]) => Number(level) > 30),
     ).toEqual([[40, 'attempt.failed', ['interrupted']]]);
   });
 

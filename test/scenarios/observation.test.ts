@@ -21,7 +21,7 @@ describe('the log', () => {
       finishReason: { unified: 'stop' },
     });
     expect(warnings[1]?.reply).toMatchObject({ toolCalls: [{ name: 'nope', input: '{"a":1}' }] });
-    expect(lines.filter((line) => line.level > 20)).toHaveLength(2);
+    expect(lines.filter((line) => line.level > 30)).toHaveLength(2);
   });
 
   it('S-2: a reply over 131,072 bytes is cut to valid UTF-8 and marked as truncated', async () => {

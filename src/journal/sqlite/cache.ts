@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { check } from '../../input/check.ts';
-import { PawlError } from '../../input/errors.ts';
+import { PawlError, reasonOf } from '../../input/errors.ts';
 import { nonBlank } from '../../input/shapes.ts';
 import { builtin } from '../../platform/node.ts';
 import type { CachedValue, CacheStore } from '../../tools/running/cache.ts';
@@ -14,11 +14,7 @@ export function sqliteCache(file: string): CacheStore & { close(): void } {
   const sqlite = builtin('node:sqlite');
   if (sqlite === undefined)
     throw new PawlError('journal_failed', 'sqliteCache needs Node 22.13 or later, for node:sqlite.');
-  const database = new sqlite.DatabaseSync(file);
-  database.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL');
-  database.exec(
-    'CREATE TABLE IF NOT EXISTS cache (key TEXT PRIMARY KEY, value TEXT NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL) STRICT',
-  );
+  const database = opened(() => new sqlite.DatabaseSync(file), file);
   const read = database.prepare('SELECT value, at FROM cache WHERE key = ?');
   const write = database.prepare('INSERT OR REPLACE INTO cache VALUES (?, ?, ?, ?)');
   const expire = database.prepare('DELETE FROM cache WHERE until < ?');
@@ -35,4 +31,17 @@ export function sqliteCache(file: string): CacheStore & { close(): void } {
     },
     close: () => database.close(),
   };
+}
+
+const schema = `PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL;
+  CREATE TABLE IF NOT EXISTS cache (key TEXT PRIMARY KEY, value TEXT NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL) STRICT`;
+
+function opened<Database extends { exec(sql: string): void }>(open: () => Database, file: string): Database {
+  try {
+    const database = open();
+    database.exec(schema);
+    return database;
+  } catch (cause) {
+    throw new PawlError('journal_failed', `The cache ${file} cannot be opened: ${reasonOf(cause)}.`, { cause });
+  }
 }

@@ -26,7 +26,7 @@ describe('servers that do not start', () => {
       const gone = await runOverWire({ script: [report()], definition: optional });
       expect(gone.result.success).toBe(true);
       expect(gone.events.some((event) => event.type === 'server.unavailable')).toBe(true);
-      expect(gone.lines.filter((line) => line.level === 30)).toHaveLength(1);
+      expect(gone.lines.filter((line) => line.event === 'server.unavailable')).toHaveLength(1);
       expect(running()).toEqual([]);
     },
   );
@@ -127,7 +127,7 @@ describe('tool lists', () => {
       definition: { mcpServers: { odd: { ...odd(), deny: ['nonesuch'], idempotent: ['nothing'] } as McpServerConfig } },
     });
     expect(slugsOf(run)).toEqual([null, 'unknown_tool', 'unknown_tool', null]);
-    const said = run.lines.flatMap((line) => (line.level === 30 ? [String(line.line)] : []));
+    const said = run.lines.flatMap((line) => (line.event === 'server.unavailable' ? [String(line.line)] : []));
     expect(said.join('\n')).toMatch(/skipped later/);
     for (const name of ['nonesuch', 'nothing'])
       expect(said.join('\n')).toContain(`list ${name}, but it has no such tool`);
