@@ -51,9 +51,12 @@ it('B-8d: a batch of 200 that is killed three times goes on, does nothing twice,
     expect(server.requests.length * costUsd).toBeGreaterThan(0.4);
     // What was in flight at a kill counts as what was set aside for it.
     expect(spent.costUsd).toBeGreaterThanOrEqual((server.requests.length - 3 * 8) * costUsd - 1e-9);
-    expect(summary?.failures).toEqual([]);
+    // Whoever had begun its last request, for the report, when the process was killed has none left (B-6).
+    for (const { slugs } of summary?.failures ?? []) expect(slugs).toEqual(['budget_exhausted', 'interrupted']);
     expect(summary?.succeeded).toBe(sessions.filter(({ status }) => status === 'succeeded').length);
-    expect((summary?.succeeded ?? 0) + (summary?.left.length ?? 0)).toBe(200);
+    const { succeeded = 0, left = [], failures = [] } = summary ?? {};
+    expect(succeeded + left.length + failures.length).toBe(200);
+    expect(failures.length).toBeLessThanOrEqual(8);
     expect(summary?.succeeded).toBeGreaterThan(110);
     // A report that was in flight at a kill is asked for again, and no other.
     expect([...reported.values()].filter((times) => times > 1).length).toBeLessThanOrEqual(3 * 8);

@@ -9,7 +9,7 @@ mayLeave('Timeout');
 
 const facts = (events: readonly SessionEvent[]) =>
   events.flatMap(({ seq: _, at: __, ...event }) =>
-    ['session.resumed', 'model.delta', 'model.warned'].includes(event.type) ? [] : [event.type],
+    /^(session\.resumed|model\.(delta|warned)|admission\.\w+)$/.test(event.type) ? [] : [event.type],
   );
 
 /**
@@ -40,6 +40,8 @@ describe('D-3, D-4, B-6: a session whose process dies at a write is resumed', as
         failedAttempts: 1,
         notices: 1,
         waits: 1,
+        // It is told of its refusal if its sub-agent lives then, too.
+        admissions: all.admissions,
         toolCalls: { requested: 8, answered: 8, executed: 6, succeeded: 6, acknowledged: 2 },
         reports: { attempted: 1 },
         tokens: all.tokens,
