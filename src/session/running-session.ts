@@ -134,6 +134,8 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
 
   private async conclude(end: MachineEnd<SessionOutput>): Promise<SessionResult<Report>> {
     const output = await outputOf(end, this.wired, this.log);
+    // Machines that broke have closed nothing.
+    await this.wired.effects.admissions.close().catch(() => undefined);
     const { observer } = this.wired;
     const result = this.resultOf(output);
     const ended = { status: output.status, slugs: result.slugs };

@@ -93,8 +93,9 @@ export class SessionEffects {
   }
 
   private async close(): Promise<void> {
-    await this.admissions.close();
-    await this.tools.close();
+    // A budget whose journal is away must not keep the tools open.
+    const left = await Promise.allSettled([this.admissions.close(), this.tools.close()]);
+    for (const one of left) if (one.status === 'rejected') throw one.reason;
   }
 
   /** Leaves what the session shares with others, without waiting for its sub-agents. */
