@@ -6,17 +6,17 @@ const ofQuickJournals = ['test/journal/tree-log-ticks.test.ts', 'test/journal/cl
 const areSlow = process.env.PAWL_SLOW_JOURNALS !== undefined;
 const files = globSync('test/**/*.test.ts').filter((file) => !(areSlow && ofQuickJournals.includes(file)));
 /**
- * Tests that replace modules, or parts of them, need a process of their own, as do those of the inspector, which keeps
- * the secrets of all agents of its process. The others share one, and what it has imported.
+ * Tests that replace modules, or parts of them, or count all timers need a process of their own, as do those of the
+ * inspector, which keeps the secrets of all agents of its process. The others share one, and what it has imported.
  */
 const isIsolated = (file: string) =>
   /^test.inspect/.test(file) ||
-  /vi\.(?:mock|doMock|resetModules|stubGlobal)\(|\.implementations\b/.test(readFileSync(file, 'utf8'));
+  /vi\.(?:mock|doMock|resetModules|stubGlobal|getTimerCount)\(|\.implementations\b/.test(readFileSync(file, 'utf8'));
 /** What real processes, work trees and browsers take long for: `npm run long`. */
 const isLong = (file: string) =>
   /^test.(?:workflow|simulation)/.test(file) ||
   /^test.inspect.(?:live|page|pages-in-use|workflow)\./.test(file) ||
-  /^test.(?:acp.serve-acp|batch.killed-batch|cli.work|journal.(?:crash|disk|kill|upgrades)|restate.deaths|scenarios.bill|session.long-talks|ui.chat-page)\./.test(
+  /^test.(?:acp.serve-acp|batch.(?:killed-batch|two-processes)|cli.work|journal.(?:crash|disk|kill|upgrades)|restate.deaths|scenarios.bill|session.long-talks|ui.chat-page)\./.test(
     file,
   );
 const long = files.filter(isLong);

@@ -1,4 +1,4 @@
-/** Two hundred documents, eight at a time, within one budget. Run it again, and it goes on where it stopped. */
+/** Two hundred documents, eight at a time, within one budget. With JOURNAL set, a second run resumes the batch. */
 import { defineAgent, runBatch, sqliteJournal } from 'pawl';
 import { z } from 'zod';
 import { model, report } from './model.ts';

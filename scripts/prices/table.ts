@@ -72,7 +72,11 @@ function isSameAs(one: PriceRow | undefined, other: PriceRow): boolean {
 }
 
 function idsIn({ equals, starts_with: prefix, or = [] }: Match): string[] {
-  return [equals, prefix, ...or.flatMap(idsIn)].flatMap((id) => (id === undefined || /[-.]$/.test(id) ? [] : [id]));
+  return [equals, prefix, ...or.flatMap(idsIn)].flatMap(
+    (
+      id, // A beginning that is cut off in the middle is no name.
+    ) => (id === undefined || /([-.@]|-20\d\d)$/.test(id) ? [] : [id]),
+  );
 }
 
 /** The rates that hold on a day; null where they depend on the hour. */

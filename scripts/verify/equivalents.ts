@@ -152,13 +152,13 @@ const equivalents: Equivalent[] = [
     why: 'no other event leads there, but the action type allows any event',
   },
   {
-    file: 'turn.machine.ts',
+    file: 'turn.setup.ts',
     original:
       /^(\[\]|''|last\?\.slugs|targets\[current\]\?\.name|context\.targets\[.*\]\?\.name|context\.waiting\?\.\w+)$/,
     why: 'the value is always present, but the type allows it to be missing',
   },
   {
-    file: 'turn.machine.ts',
+    file: 'turn.setup.ts',
     original: /^choice\.kind === '(free|wait)'$/,
     replacement: /^true$/,
     why: 'the guard on the arrow already ensures that',

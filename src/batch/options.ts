@@ -3,7 +3,8 @@ import type { Spent } from '../../machines/index.ts';
 import { aFunction, count, nonBlank } from '../input/shapes.ts';
 import { aJournal } from '../journal/given.ts';
 import type { Journal } from '../journal/journal.ts';
-import { aSharedBudget, type SharedBudget, type SharedBudgetOptions } from '../journal/shared-budget.ts';
+import { budgetShape, type SharedBudget, type SharedBudgetOptions } from '../journal/shared-budget.ts';
+import { commonOptions } from '../session/common-options.ts';
 import type { SessionOptions } from '../session/options.ts';
 import type { SessionResult } from '../session/session.ts';
 
@@ -34,8 +35,8 @@ export type BatchOptions<Report = unknown, Context = unknown> = {
   /** What all sessions of the batch may spend together (B-8); default: no limit. */
   budget?: SharedBudget | Pick<SharedBudgetOptions, 'requests' | 'tokens' | 'costUsd'>;
   /**
-   * Where the sessions are written down. The same batch, run again, gives the results of those that have ended, goes on with
-   * those that have not, and starts the rest. Needs a `name`. Default: nowhere.
+   * Where the sessions are written down. A second run returns the results of sessions that
+   * have ended, resumes those that have not, and starts the rest. Needs a `name`. Default: nowhere.
    */
   journal?: Journal;
   /** What the batch is called in its journal. Its sessions are called `name/id`. */
@@ -82,18 +83,19 @@ const inputSchema = z.union(
 );
 export const inputsSchema = z.array(inputSchema, { error: 'an array of inputs' });
 
+const aBudget = 'a budget made by sharedBudget, or { requests, tokens, costUsd }';
+
+export const batchLimits = z.strictObject(budgetShape);
+
 export const batchSchema = z.strictObject({
   concurrency: count.default(4),
-  budget: z
-    .union([aSharedBudget, z.record(z.string(), z.unknown())], {
-      error: 'a budget made by sharedBudget, or { requests, tokens, costUsd }',
-    })
-    .optional(),
+  // Either a budget that `sharedBudget` made, or its limits.
+  budget: z.custom((value) => typeof value === 'object' && value !== null, { error: aBudget }).optional(),
   journal: aJournal.optional(),
   name: nonBlank.optional(),
-  session: z.record(z.string(), z.unknown(), { error: 'an object of session options' }).default({}),
+  session: z.record(z.string(), z.unknown(), { error: 'an object of session options' }).optional(),
   onItem: aFunction.optional(),
-  signal: z.custom<AbortSignal>((value) => value instanceof AbortSignal, { error: 'an AbortSignal' }).optional(),
+  signal: commonOptions.signal,
   progress: z
     .union([z.boolean(), z.custom<NodeJS.WriteStream>((value) => typeof Object(value).write === 'function')], {
       error: 'true, false or a stream',

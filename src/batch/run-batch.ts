@@ -5,17 +5,20 @@ import { check } from '../input/check.ts';
 import { messageOf, PawlError } from '../input/errors.ts';
 import type { Journal } from '../journal/journal.ts';
 import { deleteSession } from '../journal/sessions.ts';
-import { accountOf, type SharedBudget, sharedBudget } from '../journal/shared-budget.ts';
+import { accountOf, isSharedBudget, type SharedBudget, sharedBudget } from '../journal/shared-budget.ts';
+import { checkedOptions } from '../session/input.ts';
+import { joinedBudget } from '../session/joined-budget.ts';
 import type { SessionOptions, WithContext } from '../session/options.ts';
 import { resumeSession } from '../session/recovery/resume-session.ts';
 import type { Session, SessionResult } from '../session/session.ts';
 import { startSession } from '../session/start-session.ts';
-import { drawnBy, fitsBudget } from '../shared/budget-store.ts';
+import { fitsBudget } from '../shared/budget-store.ts';
 import {
   type BatchInput,
   type BatchItem,
   type BatchOptions,
   type BatchSummary,
+  batchLimits,
   batchSchema,
   inputsSchema,
 } from './options.ts';
@@ -67,13 +70,18 @@ class Batch<Report> {
     const { journal, name, budget, progress } = options;
     if (journal !== undefined && name === undefined)
       throw new PawlError('invalid_options', 'A batch with a `journal` needs a `name`, by which it is found again.');
-    const twice = entries.find(({ id }, index) => entries.findIndex((one) => one.id === id) < index);
-    if (twice !== undefined)
-      throw new PawlError('invalid_options', `\`inputs\` has two inputs with the id "${twice.id}".`);
+    const ids = new Set<string>();
+    for (const { id } of entries) {
+      if (ids.has(id)) throw new PawlError('invalid_options', `\`inputs\` has two inputs with the id "${id}".`);
+      ids.add(id);
+    }
     this.agent = agent;
     this.entries = entries;
     this.options = options;
     this.budget = budgetOf(budget, journal, name);
+    // Options that no session could start with are refused before any starts.
+    checkedOptions(agent, { prompt: 'the first', ...options.session });
+    if (this.budget !== null) joinedBudget(agent as Agent, this.budget, journal);
     this.bar = new ProgressBar(progress);
   }
 
@@ -132,7 +140,7 @@ class Batch<Report> {
     }
   }
 
-  /** Starts a session, or goes on with it; null if nothing begins any more. */
+  /** Starts a session or resumes it; null if the batch starts nothing more. */
   private async sessionOf(id: string, own: Partial<SessionOptions>): Promise<Session<Report> | null> {
     const { journal, name, session: shared = {} } = this.options;
     if (this.stopped !== null) return null;
@@ -173,8 +181,7 @@ class Batch<Report> {
     if (this.budget === null) return false;
     const { store, name, limits } = accountOf(this.budget);
     const { spent } = await store.total(name);
-    const nothing = { requests: 0, tokens: 0, costUsd: 0 };
-    return !fitsBudget(drawnBy({ spent, inFlight: { ...nothing, requests: 1 }, kept: nothing }), below(limits));
+    return !fitsBudget({ ...spent, requests: spent.requests + 1 }, below(limits));
   }
 
   private stop(why: { error: unknown } | 'signal'): void {
@@ -232,7 +239,8 @@ function budgetOf(
   name: string | undefined,
 ): SharedBudget | null {
   if (given === undefined) return null;
-  if ('spent' in given) return given;
+  if (isSharedBudget(given)) return given;
+  check(batchLimits, given, 'options.budget', 'invalid_options');
   return sharedBudget({
     ...given,
     ...(journal !== undefined && name !== undefined && { journal, name: `batch ${name}` }),

@@ -35,10 +35,12 @@ export type SharedBudget = {
 };
 
 const positive = z.number({ error: 'a number above 0' }).positive({ error: 'a number above 0' });
+
+/** The limits of a budget, each optional. */
+export const budgetShape = { requests: count.optional(), tokens: positive.optional(), costUsd: positive.optional() };
+
 const optionsSchema = z.strictObject({
-  requests: count.optional(),
-  tokens: positive.optional(),
-  costUsd: positive.optional(),
+  ...budgetShape,
   journal: aJournal.optional(),
   name: nonBlank.optional(),
 } satisfies Record<keyof SharedBudgetOptions, z.ZodType>);
@@ -89,9 +91,11 @@ class KeptBudget implements SharedBudget {
   }
 }
 
-export const aSharedBudget = z.custom<SharedBudget>((value) => value instanceof KeptBudget, {
-  error: 'a budget made by sharedBudget',
-});
+export function isSharedBudget(value: unknown): value is SharedBudget {
+  return value instanceof KeptBudget;
+}
+
+export const aSharedBudget = z.custom<SharedBudget>(isSharedBudget, { error: 'a budget made by sharedBudget' });
 
 /** Returns the account of a budget that `sharedBudget` made. */
 export function accountOf(budget: SharedBudget): BudgetAccount {

@@ -5,8 +5,9 @@ import { unpricedIn } from '../agent/unpriced.ts';
 import { contextWindow } from '../context/context-guard.ts';
 import { check } from '../input/check.ts';
 import { PawlError, unexpected } from '../input/errors.ts';
-import { aFunction, count, nonBlank } from '../input/shapes.ts';
+import { aFunction, nonBlank } from '../input/shapes.ts';
 import { aJournal } from '../journal/given.ts';
+import { budgetShape } from '../journal/shared-budget.ts';
 import { parseMessages } from '../model/messages.ts';
 import { lazily } from '../platform/lazily.ts';
 import { metadataShape } from '../vocabulary/metadata.ts';
@@ -14,13 +15,7 @@ import { overridesShape } from '../vocabulary/overrides.ts';
 import { commonOptions, sharedOptions } from './common-options.ts';
 import type { ResumeOptions, SessionBudget, SessionOptions } from './options.ts';
 
-const positive = z.number({ error: 'a number above 0' }).positive({ error: 'a number above 0' });
-export const budgetSchema = z.strictObject({
-  requests: count.optional(),
-  tokens: positive.optional(),
-  costUsd: positive.optional(),
-  wallClockMs: positive.optional(),
-});
+export const budgetSchema = z.strictObject({ ...budgetShape, wallClockMs: budgetShape.tokens });
 
 /** Texts that are not well-formed become others on their way to a store, and the keys of a database are short. */
 export const sessionIdShape = nonBlank.refine((id) => id.isWellFormed() && !id.includes('\0') && id.length <= 500, {

@@ -48,8 +48,8 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
 
   start(sightings: readonly Sighting[] = []): RunningSession<Report> {
     for (const sighting of sightings) this.wired.observer.sight(sighting);
-    this.wired.joinGates();
     this.wired.machine.start();
+    this.wired.joinGates({ goesOn: false });
     this.wired.machine.listen();
     return this;
   }
@@ -116,7 +116,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   }
 
   goOn(): void {
-    this.wired.joinGates();
+    this.wired.joinGates({ goesOn: true });
     this.wired.resumed?.goOn();
     this.wired.machine.listen();
   }
@@ -135,7 +135,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   private async conclude(end: MachineEnd<SessionOutput>): Promise<SessionResult<Report>> {
     const output = await outputOf(end, this.wired, this.log);
     // Machines that broke have closed nothing.
-    await this.wired.effects.admissions.close().catch(() => undefined);
+    await this.wired.effects.admissions.close({ continues: false });
     const { observer } = this.wired;
     const result = this.resultOf(output);
     const ended = { status: output.status, slugs: result.slugs };

@@ -1,4 +1,4 @@
-import type { Allowance, Spent } from '../../machines/index.ts';
+import { type Allowance, nothingSpent, type Spent, spentTogether } from '../../machines/index.ts';
 
 /** What one session has spent of a shared budget, what its requests in flight may cost, and what is kept for its report. */
 export type BudgetShare = { spent: Spent; inFlight: Spent; kept: Spent };
@@ -16,26 +16,21 @@ export type BudgetStore = {
   total(budget: string): Promise<BudgetShare>;
 };
 
-const nothing = { requests: 0, tokens: 0, costUsd: 0 };
-export const emptyShare: BudgetShare = { spent: nothing, inFlight: nothing, kept: nothing };
-
-export function sumOf(one: Spent, other: Spent): Spent {
-  return {
-    requests: one.requests + other.requests,
-    tokens: one.tokens + other.tokens,
-    costUsd: one.costUsd + other.costUsd,
-  };
-}
+export const emptyShare: BudgetShare = { spent: nothingSpent, inFlight: nothingSpent, kept: nothingSpent };
 
 /** What counts against the budget of a share: what is spent, and what is set aside. */
 export function drawnBy({ spent, inFlight, kept }: BudgetShare): Spent {
-  return sumOf(sumOf(spent, inFlight), kept);
+  return spentTogether(spentTogether(spent, inFlight), kept);
 }
 
 export function sharesTogether(shares: Iterable<BudgetShare>): BudgetShare {
   let all = emptyShare;
   for (const { spent, inFlight, kept } of shares)
-    all = { spent: sumOf(all.spent, spent), inFlight: sumOf(all.inFlight, inFlight), kept: sumOf(all.kept, kept) };
+    all = {
+      spent: spentTogether(all.spent, spent),
+      inFlight: spentTogether(all.inFlight, inFlight),
+      kept: spentTogether(all.kept, kept),
+    };
   return all;
 }
 

@@ -1,5 +1,5 @@
-import { type Allowance, nothingSpent, type RequestsLeft, type Spent } from '../../machines/index.ts';
-import { type BudgetShare, type BudgetStore, emptyShare, sumOf } from './budget-store.ts';
+import { type Allowance, nothingSpent, type RequestsLeft, type Spent, spentTogether } from '../../machines/index.ts';
+import { type BudgetShare, type BudgetStore, emptyShare } from './budget-store.ts';
 
 /** A session's part in a shared budget. */
 type Party = { share: BudgetShare; last: Spent | null };
@@ -50,25 +50,38 @@ export class BudgetAccount {
     await this.inOrder(async () => {
       const party = await this.partyOf(sessionId);
       this.longestReply = Math.max(this.longestReply, replyTokens);
-      party.last = { ...cost, requests: 1 };
-      await this.set(
-        sessionId,
-        { ...party.share, spent: sumOf(party.share.spent, cost), inFlight: nothingSpent },
-        null,
-      );
+      if (cost.requests > 0) party.last = cost;
+      // What cannot be written now is part of the next share.
+      party.share = { ...party.share, spent: spentTogether(party.share.spent, cost), inFlight: nothingSpent };
+      await this.store.put(this.name, sessionId, party.share, null);
     });
     this.wake();
   }
 
-  /** The session has ended, or goes on elsewhere: what is set aside for it comes back. */
-  async leave(sessionId: string): Promise<void> {
+  /** What was set aside for a request that is not sent stays for the report; the session gives it back when it ends. */
+  async unused(sessionId: string): Promise<void> {
+    await this.inOrder(async () => {
+      const party = await this.partyOf(sessionId);
+      const { spent, inFlight, kept } = party.share;
+      party.share = { spent, inFlight: nothingSpent, kept: larger(kept, inFlight) };
+      await this.store.put(this.name, sessionId, party.share, null);
+    });
+    this.wake();
+  }
+
+  /** The session has ended: what was set aside for it is released. One that continues elsewhere keeps what its report needs. */
+  async leave(sessionId: string, { continues }: { continues: boolean }): Promise<void> {
     await this.inOrder(async () => {
       const party = this.parties.get(sessionId);
       if (party === undefined) return;
-      this.parties.delete(sessionId);
-      const { spent, inFlight } = party.share;
+      const { spent, inFlight, kept } = party.share;
       // A request that was in flight may have cost what was set aside.
-      await this.store.put(this.name, sessionId, { ...emptyShare, spent: sumOf(spent, inFlight) }, null);
+      const left = continues ? kept : nothingSpent;
+      party.share = { spent: spentTogether(spent, inFlight), inFlight: nothingSpent, kept: left };
+      this.wake();
+      await this.store.put(this.name, sessionId, party.share, null);
+      // If the write failed, this process still knows the share when the session resumes.
+      this.parties.delete(sessionId);
     });
     this.wake();
   }
@@ -96,9 +109,9 @@ export class BudgetAccount {
   private async partyOf(sessionId: string): Promise<Party> {
     const known = this.parties.get(sessionId);
     if (known !== undefined) return known;
-    const { spent, inFlight } = (await this.store.share(this.name, sessionId)) ?? emptyShare;
+    const kept = await this.store.share(this.name, sessionId);
     const share =
-      inFlight.requests + spent.requests === 0 ? emptyShare : { ...emptyShare, spent: sumOf(spent, inFlight) };
+      kept === null ? emptyShare : { ...kept, spent: spentTogether(kept.spent, kept.inFlight), inFlight: nothingSpent };
     const party: Party = { share, last: null };
     this.parties.set(sessionId, party);
     return party;

@@ -19,7 +19,7 @@ const noLimits: RateLimits = { requests: null, tokens: null };
 /** One request that a gate let through, from then until it has ended. */
 export class Pass {
   readonly gate: Gate;
-  private readonly sent: Sent;
+  readonly sent: Sent;
   private readonly clock: Clock;
   readonly party: object;
   private headers: Headers | null = null;
@@ -53,7 +53,7 @@ export class Pass {
     if (tokens !== null) this.sent.tokens = tokens;
     const now = this.clock.now();
     const limits = this.headers === null ? noLimits : rateLimitsIn(this.headers, now);
-    this.gate.left(this, isRefused ? { sent: this.sent, retryAfterMs, limits } : null, now);
+    this.gate.left(this, isRefused ? { retryAfterMs, limits } : null, now);
   }
 
   /** The request never went out. */
@@ -80,16 +80,12 @@ export class Gate {
 
   /** Lowers the limits to those that another agent has for the same target. */
   narrow(limits: GateLimits): void {
-    for (const name of ['concurrency', 'requestsPerMinute', 'tokensPerMinute'] as const) {
-      const [own, other] = [this.pace.limits[name], limits[name]];
-      if (other !== null) this.pace.limits[name] = own === null ? other : Math.min(own, other);
-    }
+    this.pace.narrow(limits);
   }
 
   /** Adds a session that may send to the target. Returns what takes it out again. */
-  join(member: GateMember, now: number): () => void {
+  join(member: GateMember): () => void {
     this.members.set(member, { isTold: false });
-    if (this.pace.isNarrow(now)) this.tell(member);
     return () => this.members.delete(member);
   }
 
@@ -101,6 +97,11 @@ export class Gate {
   /** Whether whoever is to send must ask first. */
   mustAsk(now: number): boolean {
     return this.waiting.length > 0 || this.pace.isNarrow(now) || this.pace.opensAt(now, this.total, 0) > now;
+  }
+
+  /** Tells a resumed session, which no preparation has told, that it must ask. */
+  catchUp(member: GateMember, now: number): void {
+    if (this.pace.isNarrow(now)) this.tell(member);
   }
 
   /** Notes whether a session asks before each attempt. */
@@ -157,14 +158,16 @@ export class Gate {
   }
 
   /** For a pass: its request has ended; `refused` if the target took it for one too many. */
-  left(pass: Pass, refused: { sent: Sent; retryAfterMs: number | null; limits: RateLimits } | null, now: number): void {
+  left(pass: Pass, refused: { retryAfterMs: number | null; limits: RateLimits } | null, now: number): void {
     const { party } = pass;
     this.total -= 1;
     const own = (this.inFlight.get(party) ?? 1) - 1;
     if (own === 0) this.inFlight.delete(party);
     else this.inFlight.set(party, own);
-    if (refused !== null) {
-      this.pace.refused(refused.sent, refused.retryAfterMs, this.total, refused.limits, now);
+    if (refused === null) {
+      this.pace.ended(pass.sent);
+    } else {
+      this.pace.refused(pass.sent, refused.retryAfterMs, this.total, refused.limits, now);
       this.tellAll();
     }
     this.pump();

@@ -45,9 +45,9 @@ const mostBackoffMs = 60_000;
 
 /** How fast a target may be asked: by its limits, its refusals and what its responses say of its limits (P-7). */
 export class Pace {
-  readonly limits: GateLimits;
+  private readonly limits: GateLimits;
   /** Nothing is sent before this time, in epoch ms. */
-  closedUntil = 0;
+  private closedUntil = 0;
   /** How many requests may be in flight. */
   private room: number;
   /** So many requests in any period of `ms`, as learnt from a refusal; null without one. */
@@ -62,17 +62,27 @@ export class Pace {
     requests: null,
     tokens: null,
   };
+  /** The latest request whose response said what is left. */
   private latest = 0;
   private count = 0;
   private tokens = 0;
   /** Requests that the target has neither taken nor refused yet, in order; some may have been since. */
   private unproven: Sent[] = [];
+  /** The requests of the last minute at least, from `first` on. */
   private sent: Sent[] = [];
   private first = 0;
 
   constructor(limits: GateLimits) {
     this.limits = limits;
     this.room = limits.concurrency ?? firstRoom;
+  }
+
+  /** Lowers the limits to those that another agent has for the same target. */
+  narrow(limits: GateLimits): void {
+    for (const name of ['concurrency', 'requestsPerMinute', 'tokensPerMinute'] as const) {
+      const [own, other] = [this.limits[name], limits[name]];
+      if (other !== null) this.limits[name] = own === null ? other : Math.min(own, other);
+    }
   }
 
   /** Whether the limits that it was given make everybody ask. */
@@ -157,19 +167,29 @@ export class Pace {
     return { count: Math.max(1, taken), ms: Math.min(minuteMs, ms + Math.max(25, ms * 0.05)) };
   }
 
+  /** A request has ended and was not refused: nothing more is learnt from it. */
+  ended(one: Sent): void {
+    one.isTaken = true;
+    this.forgetProven();
+  }
+
   private take(one: Sent): void {
     if (one.isTaken) return;
     one.isTaken = true;
     this.room += 1;
+    this.forgetProven();
+  }
+
+  private forgetProven(): void {
     while (this.unproven[0]?.isTaken || this.unproven[0]?.isRefused) this.unproven.shift();
   }
 
   /** When one more may be in flight, as those that are not refused for long count as taken. */
   private roomAt(now: number, inFlight: number): number {
+    this.forgetProven();
     for (let first = this.unproven[0]; first !== undefined; first = this.unproven[0]) {
-      if (!first.isTaken && !first.isRefused && first.at + provenMs > now) return first.at + provenMs;
-      if (first.isRefused) this.unproven.shift();
-      else this.take(first);
+      if (first.at + provenMs > now) return first.at + provenMs;
+      this.take(first);
       if (inFlight < this.room) return now;
     }
     return Number.POSITIVE_INFINITY;

@@ -13,7 +13,7 @@ export class Slots {
     this.free = count;
   }
 
-  /** Lets no more than `count` run. Those that run already go on. */
+  /** Reduces the number that may run to `count`. Those that are running continue. */
   narrow(count: number): void {
     if (count >= this.count) return;
     this.free -= this.count - count;

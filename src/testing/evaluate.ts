@@ -69,8 +69,8 @@ const optionsSchema = z.strictObject({
 } satisfies Record<keyof EvaluateOptions, z.ZodType>);
 
 /**
- * Runs an agent on each case and has the results judged. A judge that throws, or a session that fails, scores 0. Rejects with
- * `invalid_options`, and `invalid_journal` for a file that holds no scores.
+ * Runs an agent on each case and has the results judged, also those of sessions that failed. Rejects with what a judge
+ * throws, with `invalid_options`, and with `invalid_journal` for a file that holds no scores.
  */
 export async function evaluate<Report, Context, Expected>(
   agent: Agent<Report, Context>,

@@ -27,7 +27,7 @@ const created = (journal: Journal, sessionId: string, owner = 'one') =>
   journal.create({ sessionId, agent: 'tested', metadata: {} }, { owner, entries: [entry('first')] });
 
 const checks: Record<string, Check> = {
-  'a shared budget, where it keeps some, is exceeded by nobody': async (one, other, id) => {
+  'no session exceeds a shared budget, if the store keeps budgets': async (one, other, id) => {
     const [own, others] = [one.budgets, other.budgets];
     if (own === undefined || others === undefined) return;
     const most = { requests: 5, tokens: null, costUsd: 0.5 };

@@ -133,6 +133,19 @@ describe('a batch: a session for each input', () => {
       'two inputs with the id "x"',
     ],
     ['a budget of another kind', ['a'], { budget: 5 }, '`options.budget` must be a budget made by sharedBudget'],
+    [
+      'a negative budget',
+      ['a'],
+      { budget: { tokens: -1 } },
+      '`options.budget.tokens` must be a number above 0; got -1.',
+    ],
+    ['a budget without prices', ['a'], { budget: { costUsd: 1 } }, 'needs a price for every model'],
+    [
+      'unknown options of sessions',
+      ['a'],
+      { session: { loger: false } },
+      'Unknown option `loger`. Did you mean `logger`?',
+    ],
   ])('bad input is told before anything runs: %s', async (_, inputs, options, message) => {
     const agent = defineAgent({ name: 'reader', models: [rehearsalModel(() => report('no'))] });
     await expect(runBatch(agent, inputs as never, options as never)).rejects.toThrow(message);

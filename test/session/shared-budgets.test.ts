@@ -18,14 +18,16 @@ const usage = { input: 1_000, output: 100 };
 /** What a request costs, in US dollars: a thousand tokens in and a hundred out. */
 const costUsd = 0.002;
 
+const mustReport = (prompt: readonly unknown[]) =>
+  /only the final report|call final_report now/i.test(JSON.stringify(prompt.at(-1)));
+
 /** An agent that looks twice and reports; each request takes some turns of the event loop. */
 function workers(definition: Partial<AgentDefinition> = {}) {
   const model = rehearsalModel(async ({ prompt, tools = [] }) => {
     await new Promise(setImmediate);
     const looked = JSON.stringify(prompt).split('"tool-result"').length - 1;
-    const mustReport = /only the final report|call final_report now/i.test(JSON.stringify(prompt.at(-1)));
     const calls =
-      looked >= 2 || mustReport || tools.length === 1
+      looked >= 2 || mustReport(prompt) || tools.length === 1
         ? [{ name: 'final_report', input: { content: 'done' } }]
         : [{ name: 'look', input: {} }];
     return { usage, calls };
@@ -132,6 +134,91 @@ describe('B-8: a budget that sessions share', () => {
     expect(await again.spent()).toMatchObject({ requests: 3, tokens: 3_300 });
     const last = await startSession(agent, { prompt: 'Do it.', sharedBudget: again, journal, ...quiet }).result;
     expect(last.counters.requests).toBe(1);
+    await journal.close();
+  });
+
+  it('B-8a: what was set aside for a request that never went out comes back', async () => {
+    const held: (() => void)[] = [];
+    const model = rehearsalModel(async () => {
+      await new Promise<void>((resolve) => held.push(resolve));
+      return { usage, calls: [{ name: 'final_report', input: { content: 'done' } }] };
+    });
+    const agent = defineAgent({ name: 'gated', models: [{ model, limits: { concurrency: 1 } }] });
+    const budget = sharedBudget({ requests: 4 });
+    const start = () => startSession(agent, { prompt: 'Go.', sharedBudget: budget, ...quiet });
+    const first = start();
+    await until(() => held.length === 1);
+    const second = start();
+    await until(() => second.counters.admissions === 1);
+    second.abort();
+    expect((await second.result).counters.requests).toBe(0);
+    held.shift()?.();
+    assertInvariants(await first.result);
+    expect(await budget.spent()).toEqual({ requests: 1, tokens: 1_100, costUsd: 0 });
+  });
+
+  it('B-8b: what is kept for the report of a session that was suspended at the last moment is its own', async () => {
+    const journal = sqliteJournal(':memory:');
+    const held: (() => void)[] = [];
+    const model = rehearsalModel(async ({ prompt }) => {
+      await new Promise<void>((resolve) => held.push(resolve));
+      const reports = mustReport(prompt);
+      return { usage, calls: [{ name: reports ? 'final_report' : 'look', input: reports ? { content: 'done' } : {} }] };
+    });
+    const agent = defineAgent({
+      ...{ name: 'gated', models: [{ model, limits: { concurrency: 1 } }], tools: { look: () => 'seen' } },
+    });
+    const budget = sharedBudget({ requests: 3, journal, name: 'kept' });
+    const start = () => startSession(agent, { prompt: 'Go.', sharedBudget: budget, journal, ...quiet });
+    const first = start();
+    await until(() => held.length === 1);
+    const second = start();
+    await until(() => second.counters.admissions === 1);
+    held.shift()?.();
+    // The second is sent; the first asks for its report, and waits.
+    await until(() => held.length === 1 && first.counters.admissions === 2);
+    await first.suspend();
+    held.shift()?.();
+    expect(await second.result).toMatchObject({ status: 'succeeded', counters: { requests: 1, admissions: 1 } });
+    const third = await start().result;
+    expect(third).toMatchObject({ status: 'failed', slugs: ['budget_exhausted'], counters: { requests: 0 } });
+    const resumed = await resumeSession(agent, { journal, sessionId: first.sessionId, ...quiet });
+    await until(() => held.length === 1);
+    held.shift()?.();
+    const result = await resumed.result;
+    assertInvariants(result);
+    expect(result).toMatchObject({ status: 'succeeded', counters: { requests: 2 } });
+    expect(await budget.spent()).toMatchObject({ requests: 3, tokens: 3_300 });
+    await journal.close();
+  });
+
+  it('D-5: a store that is away loses no reply, and suspends a session that asks it', async () => {
+    const journal = sqliteJournal(':memory:');
+    const { budgets } = journal;
+    if (budgets === undefined) throw new Error('it keeps budgets');
+    let isAway = false;
+    const put = budgets.put.bind(budgets);
+    Object.assign(budgets, {
+      put: (...given: Parameters<typeof put>) => (isAway ? Promise.reject(new Error('away')) : put(...given)),
+    });
+    const model = rehearsalModel(({ prompt }) => {
+      const looked = JSON.stringify(prompt).includes('tool-result');
+      isAway = !looked;
+      return {
+        usage,
+        calls: [looked ? { name: 'final_report', input: { content: 'done' } } : { name: 'look', input: {} }],
+      };
+    });
+    const agent = defineAgent({ name: 'away', models: [model], tools: { look: () => 'seen' } });
+    const budget = sharedBudget({ requests: 9, journal, name: 'kept' });
+    const session = startSession(agent, { prompt: 'Go.', sharedBudget: budget, journal, ...quiet });
+    const result = await session.result;
+    expect(result).toMatchObject({ status: 'suspended', slugs: ['journal_failed'] });
+    expect(result.counters).toMatchObject({ requests: 1, failedAttempts: 0, toolCalls: { succeeded: 1 } });
+    isAway = false;
+    const resumed = await (await resumeSession(agent, { journal, sessionId: session.sessionId, ...quiet })).result;
+    expect(resumed).toMatchObject({ status: 'succeeded', counters: { requests: 2 } });
+    expect(await budget.spent()).toMatchObject({ requests: 2, tokens: 2_200 });
     await journal.close();
   });
 

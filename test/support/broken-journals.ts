@@ -20,7 +20,7 @@ const notAskedFor =
 
 /** What stores may get wrong, by the check of `journalConformance` that is to find it. */
 export const brokenJournals: Record<string, Record<string, Broken>> = {
-  'a shared budget, where it keeps some, is exceeded by nobody': {
+  'no session exceeds a shared budget, if the store keeps budgets': {
     'lets every share in': budgeting(({ put }) => ({ put: (...[name, id, share]) => put(name, id, share, null) })),
     'lets none in': budgeting(() => ({ put: no })),
     'refuses what has been spent': budgeting(({ put }) => ({

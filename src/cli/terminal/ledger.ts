@@ -26,6 +26,15 @@ export class Ledger {
         this.write('request', event, what, this.began.get(sessionId));
         return;
       }
+      case 'conversation.compacted':
+      case 'compaction.failed': {
+        const { turn, asked } = event;
+        // A request for a summary is no attempt (T-9).
+        if (asked === null) return;
+        const { target, usage: tokens, costUsd } = asked;
+        this.write('request', event, { turn, attempt: 0, target, tokens, costUsd, fault: null }, undefined);
+        return;
+      }
       case 'tool.started':
         this.began.set(`${sessionId} ${event.callId}`, at);
         return;
@@ -41,8 +50,14 @@ export class Ledger {
     }
   }
 
-  private write(kind: 'request' | 'call', { at, sessionId, agent }: SessionEvent, what: object, began = at): void {
-    const line = { kind, at: new Date(at).toISOString(), sessionId, agent, ...what, durationMs: at - began };
+  private write(
+    kind: 'request' | 'call',
+    { at, sessionId, agent }: SessionEvent,
+    what: object,
+    began: number | undefined,
+  ): void {
+    const durationMs = began === undefined ? null : at - began;
+    const line = { kind, at: new Date(at).toISOString(), sessionId, agent, ...what, durationMs };
     appendFileSync(this.file, `${JSON.stringify(line)}\n`);
   }
 }

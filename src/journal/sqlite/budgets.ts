@@ -1,11 +1,5 @@
-import {
-  type BudgetShare,
-  type BudgetStore,
-  drawnBy,
-  fitsBudget,
-  sharesTogether,
-  sumOf,
-} from '../../shared/budget-store.ts';
+import { spentTogether } from '../../../machines/index.ts';
+import { type BudgetShare, type BudgetStore, drawnBy, fitsBudget, sharesTogether } from '../../shared/budget-store.ts';
 import type { Database } from './database.ts';
 
 /** A table of its own, made when a budget is first shared: not every journal has one. */
@@ -34,7 +28,8 @@ export function sqliteBudgets(database: Database): BudgetStore {
   return {
     put: (budget, session, share, most) =>
       within(() => {
-        if (most !== null && !fitsBudget(sumOf(drawnBy(totalOf(budget, session)), drawnBy(share)), most)) return false;
+        if (most !== null && !fitsBudget(spentTogether(drawnBy(totalOf(budget, session)), drawnBy(share)), most))
+          return false;
         const sql = 'INSERT INTO budgets VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET share = excluded.share';
         database.run(sql, budget, session, JSON.stringify(share));
         return true;

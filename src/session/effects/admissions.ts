@@ -1,22 +1,14 @@
-import {
-  type AdmissionOutcome,
-  type AdmissionRequest,
-  type ModelOutcome,
-  noUsage,
-  type RequestsLeft,
-  type SessionCommand,
-} from '../../../machines/index.ts';
+import type { AdmissionOutcome, AdmissionRequest, ModelOutcome, SessionCommand } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
-import { costOf } from '../../model/pricing.ts';
 import type { Target } from '../../model/targets.ts';
-import type { BudgetAccount } from '../../shared/budget.ts';
 import type { Gate, GateMember, Pass } from '../../shared/gate.ts';
 import type { Surroundings } from '../wiring/surroundings.ts';
+import type { BudgetDraws } from './budget-draws.ts';
 
 export type AdmissionParts = {
-  agent: Pick<Agent, 'targets' | 'pricing'>;
-  around: Pick<Surroundings, 'clock' | 'priority' | 'party' | 'sharedBudget'>;
-  sessionId: string;
+  agent: Pick<Agent, 'targets'>;
+  around: Pick<Surroundings, 'clock' | 'priority' | 'party'>;
+  draws: BudgetDraws;
 };
 
 /** A target of the session, with its gate, and what the gate knows the session by. */
@@ -27,7 +19,6 @@ type SendWith = (pass: Pass) => Promise<ModelOutcome>;
 /** What a session shares with others of its process before each request: the gates of its targets, and a budget (P-7, B-8). */
 export class Admissions {
   private readonly parts: AdmissionParts;
-  private readonly account: BudgetAccount | null;
   private readonly ways: Way[];
   private command: (command: SessionCommand) => void = () => {};
   private leaves: (() => void)[] = [];
@@ -36,25 +27,24 @@ export class Admissions {
 
   constructor(parts: AdmissionParts) {
     this.parts = parts;
-    this.account = parts.around.sharedBudget;
     this.ways = parts.agent.targets.map((target, index) => {
       const member = { gated: () => this.command({ type: 'session.gated', target: index }) };
       return { target, gate: target.gate, member };
     });
   }
 
-  /** Joins the gates; they tell the session by commands. */
-  open(command: (command: SessionCommand) => void): void {
+  /** Joins the gates, which send the session commands. After a replay, they do so at once if they limit a target. */
+  open(command: (command: SessionCommand) => void, { goesOn }: { goesOn: boolean }): void {
     this.command = command;
-    this.leaves = this.ways.map(({ gate, member }) => gate.join(member, this.parts.around.clock.now()));
+    this.leaves = this.ways.map(({ gate, member }) => gate.join(member));
+    if (goesOn) for (const { gate, member } of this.ways) gate.catchUp(member, this.parts.around.clock.now());
   }
 
-  /** Leaves the gates and the budget: nothing is held for the session any more. */
-  async close(): Promise<void> {
-    this.pass?.unused();
-    this.pass = null;
+  /** Leaves the gates and the budget: nothing is held for the session any more. Never rejects. */
+  async close(how: { continues: boolean }): Promise<void> {
     for (const leave of this.leaves) leave();
-    await this.account?.leave(this.parts.sessionId);
+    await this.letGo();
+    await this.parts.draws.leave(how);
   }
 
   /** Takes a place for the first request of `tokens`, if one is free. Returns the targets whose gates are asked from the start. */
@@ -63,7 +53,7 @@ export class Admissions {
     return this.ways.flatMap(({ gate, member }, index) => {
       const now = this.parts.around.clock.now();
       // A session that may have to wait for its budget holds no place meanwhile.
-      const takes = index === first && this.account === null && !gate.isGiven;
+      const takes = index === first && !this.parts.draws.isShared && !gate.isGiven;
       if (takes) this.pass = gate.tryEnter({ ...this.asks, tokens });
       const isGated = takes ? this.pass === null : gate.mustAsk(now);
       gate.note(member, isGated);
@@ -74,10 +64,10 @@ export class Admissions {
   /** Runs the admission effect: waits until the budget and the gate let the next request through. */
   async admit({ target: index, tokens }: AdmissionRequest, signal: AbortSignal): Promise<AdmissionOutcome> {
     const way = this.wayTo(index);
-    const left = (await this.reserved(way.target, tokens, signal)) ?? 'many';
+    const left = await this.parts.draws.reserve(way.target, tokens, signal);
     if (left === 'none') return { left, isGated: true };
     this.pass?.unused();
-    this.pass = await way.gate.enter({ ...this.asks, tokens, signal });
+    this.pass = await this.entered(way.gate, tokens, signal);
     const isGated = way.gate.mustAsk(this.parts.around.clock.now());
     way.gate.note(way.member, isGated);
     return { left, isGated };
@@ -85,54 +75,59 @@ export class Admissions {
 
   /** Sends a request to a target, by its index, with the place that was taken for it. */
   async send(index: number, request: SendWith): Promise<ModelOutcome> {
-    const { gate, target } = this.wayTo(index);
+    const { gate } = this.wayTo(index);
     const own = this.pass;
     this.pass = null;
     // A place at another gate is of no use here.
     if (own !== null && own.gate !== gate) own.unused();
-    return this.sent(own !== null && own.gate === gate ? own : gate.pass({ ...this.asks, tokens: 0 }), target, request);
+    return this.sent(own !== null && own.gate === gate ? own : gate.pass({ ...this.asks, tokens: 0 }), request);
   }
 
   /** Sends a request for a summary, which waits as an attempt does; null if the budget allows no more than the report. */
   async summary(target: Target, tokens: number, signal: AbortSignal, request: SendWith): Promise<ModelOutcome | null> {
-    const left = await this.reserved(target, tokens, signal);
-    if (left === 'one') await this.dropped();
+    const left = await this.parts.draws.reserve(target, tokens, signal);
+    if (left === 'one') await this.parts.draws.unused();
     if (left === 'one' || left === 'none') return null;
-    const pass = await target.gate.enter({ ...this.asks, tokens, signal });
-    return this.sent(pass, target, request);
+    const pass = await this.entered(target.gate, tokens, signal);
+    return this.sent(pass, request);
   }
 
-  private async sent(pass: Pass, target: Target, request: SendWith): Promise<ModelOutcome> {
+  private async sent(pass: Pass, request: SendWith): Promise<ModelOutcome> {
     try {
       const outcome = await request(pass);
-      const { fault, usage, guessedTokens = 0, costUsd } = outcome;
+      const { fault, usage, guessedTokens = 0 } = outcome;
       const tokens = usage.input + usage.output + guessedTokens;
       const retryAfterMs = fault?.retryAfterMs ?? null;
       const isRefused = fault !== null && (fault.kind === 'rate_limited' || retryAfterMs !== null);
       pass.ended({ isRefused, retryAfterMs, tokens: tokens === 0 ? null : tokens });
-      const cost = costUsd ?? costOf(usage, this.parts.agent.pricing[target.name]) ?? 0;
-      await this.account?.settled(this.parts.sessionId, { requests: 1, tokens, costUsd: cost }, usage.output);
+      await this.parts.draws.settle(outcome);
       return outcome;
     } finally {
       pass.unused();
     }
   }
 
-  /** What was set aside for a request that is not sent comes back. */
-  private async dropped(): Promise<void> {
-    await this.account?.settled(this.parts.sessionId, { requests: 0, tokens: 0, costUsd: 0 }, 0);
+  /** Waits at the gate. */
+  private async entered(gate: Gate, tokens: number, signal: AbortSignal): Promise<Pass> {
+    try {
+      return await gate.enter({ ...this.asks, tokens, signal });
+    } catch (error) {
+      await this.parts.draws.unused();
+      throw error;
+    }
+  }
+
+  /** Gives back a place that no request has used. */
+  private async letGo(): Promise<void> {
+    if (this.pass === null) return;
+    this.pass.unused();
+    this.pass = null;
+    await this.parts.draws.unused();
   }
 
   private get asks() {
     const { clock, priority, party } = this.parts.around;
     return { clock, priority, party };
-  }
-
-  private reserved(target: Target, tokens: number, signal: AbortSignal): Promise<RequestsLeft> | undefined {
-    const output = this.account?.replyTokens ?? 0;
-    const costUsd = costOf({ ...noUsage, input: tokens, output }, this.parts.agent.pricing[target.name]) ?? 0;
-    const estimate = { requests: 1, tokens: tokens + output, costUsd };
-    return this.account?.admit(this.parts.sessionId, estimate, signal);
   }
 
   private wayTo(index: number): Way {

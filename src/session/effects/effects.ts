@@ -13,6 +13,7 @@ import { optionalBuiltIns } from '../../vocabulary/built-ins.ts';
 import type { SubAgents } from '../sub-agents/sub-agents.ts';
 import type { SessionIdentity } from '../wiring/identity.ts';
 import { Admissions } from './admissions.ts';
+import { BudgetDraws } from './budget-draws.ts';
 import type { Checks } from './checks.ts';
 import { compact } from './compact.ts';
 import { modelOptions, toolOptions } from './effect-options.ts';
@@ -47,7 +48,11 @@ export class SessionEffects {
     const { catalog } = own;
     this.catalog = catalog;
     this.checks = own.checks;
-    this.admissions = new Admissions({ agent, around, sessionId: head.sessionId });
+    const draws = new BudgetDraws({
+      ...{ pricing: agent.pricing, account: around.sharedBudget, sessionId: head.sessionId, log: identity.log },
+      onUnwritten: (error) => observer.userCodeFailed('journal', error),
+    });
+    this.admissions = new Admissions({ agent, around, draws });
     this.tools = new SessionTools({ agent, catalog, subAgents, observer, clock });
     this.meter = new RequestMeter(conversation, () => catalog.offered('all'));
     this.modelOptions = modelOptions(identity, observer, own, this.meter, userCode);
@@ -93,14 +98,13 @@ export class SessionEffects {
   }
 
   private async close(): Promise<void> {
-    // A budget whose journal is away must not keep the tools open.
-    const left = await Promise.allSettled([this.admissions.close(), this.tools.close()]);
-    for (const one of left) if (one.status === 'rejected') throw one.reason;
+    await this.admissions.close({ continues: false });
+    await this.tools.close();
   }
 
-  /** Leaves what the session shares with others, without waiting for its sub-agents. */
+  /** The session continues elsewhere: leaves what it shares with others, without waiting for its sub-agents. */
   async leave(): Promise<void> {
-    await Promise.all([this.admissions.close(), this.tools.closeServers()]);
+    await Promise.all([this.admissions.close({ continues: true }), this.tools.closeServers()]);
   }
 
   /** Opens the tools. Returns null, or why a server is missing. */

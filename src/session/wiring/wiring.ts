@@ -14,8 +14,8 @@ export type Wired<Report> = {
   /** What makes its sub-agents; null for an agent without any. */
   subSessions: SubSessions | null;
   effects: SessionEffects;
-  /** Before it sends anything: its gates tell it to ask them (P-7). */
-  joinGates: () => void;
+  /** Before it sends anything; `goesOn`: after a replay. Its gates tell it to ask them (P-7). */
+  joinGates: (how: { goesOn: boolean }) => void;
 } & Driving;
 
 /** Connects the folds, the effects and the machines. `begin` starts a sub-agent's session. */
@@ -30,6 +30,7 @@ export function wire<Report>(
   const subAgents = subSessions?.subAgents ?? null;
   const effects = new SessionEffects(identity, observer, subAgents);
   const driving = drive(identity, observation, effects, subAgents);
-  const joinGates = () => effects.admissions.open((command) => driving.machine.command(command));
+  const joinGates = (how: { goesOn: boolean }) =>
+    effects.admissions.open((command) => driving.machine.command(command), how);
   return { identity, observer, times, subSessions, effects, joinGates, ...driving };
 }

@@ -15,7 +15,7 @@ export type ThrownError = {
   /** That of an HTTP response; null for another error. */
   statusCode: number | null;
   responseBody: string | null;
-  /** Of the response: only those that say when to ask again. */
+  /** The response headers that say when to ask again; the others are left out. */
   headers: Record<string, string>;
 };
 

@@ -18,7 +18,7 @@ const recordingSchema = z.strictObject({ model: aModel, file: nonBlank, secrets:
 
 /**
  * Returns the model, and writes down what it is asked and what it answers, part by part: a line of JSON for each request, in
- * a file that is made anew. `recordedModel` answers with it. What looks like a secret is taken out, and so is each text of
+ * a new file. `recordedModel` answers with it. What looks like a secret is taken out, and so is each text of
  * `secrets`; headers are not written at all. Throws `invalid_options`.
  */
 export function recordingModel(

@@ -1,0 +1,29 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { startModelServer } from '../../src/testing/index.ts';
+
+const run = promisify(execFile);
+
+it('P-7: two processes that share a limit of five requests a second fail nothing, and retry little', async () => {
+  const perSecond = 5;
+  let second = { ends: 0, taken: 0 };
+  let refused = 0;
+  await using server = await startModelServer(({ body }) => {
+    const now = performance.now();
+    if (now >= second.ends) second = { ends: now + 1_000, taken: 0 };
+    if (second.taken === perSecond) {
+      refused += 1;
+      return { status: 429, headers: { 'retry-after-ms': String(Math.ceil(second.ends - now)) } };
+    }
+    second.taken += 1;
+    const looked = body.messages.some(({ role }) => role === 'tool');
+    return { calls: [looked ? { name: 'final_report', input: { content: 'done' } } : { name: 'look', input: {} }] };
+  });
+  const live = () => run(process.execPath, ['test/support/gated-process.ts', server.url]);
+  const said = await Promise.all([live(), live()]);
+  expect(said.flatMap(({ stdout }) => JSON.parse(stdout))).toEqual(Array.from({ length: 40 }, () => 'succeeded'));
+  expect(server.requests.length - refused).toBe(80);
+  // Each process learns what the other takes only from its own refusals. Without a gate there are hundreds.
+  expect(refused).toBeLessThan(80);
+}, 60_000);
