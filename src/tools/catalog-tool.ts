@@ -27,8 +27,8 @@ export type ToolRun = ToolContext & {
   /** Shows a preliminary output, cut at `mostBytes`. Default: the most bytes of a result. */
   progress(output: ToolOutput, mostBytes?: number): void;
   account(spent: Spent): void;
-  /** The task with which a server answered this call before a crash; null if none did. */
-  readonly taskId: string | null;
+  /** Takes over the task with which a server answered this call to another process; null if none did. */
+  takeTask(): string | null;
   /** Notes that task. Resolves when it is durable. */
   follow(taskId: string): Promise<void>;
   /** Asks the session's user, and resolves with the reply. */
@@ -106,6 +106,8 @@ export type CatalogTool = {
   afterCrash?: 'answer' | 'repeat' | 'reconcile' | 'continue';
   /** Finds out what became of a call that ran when its process died. */
   reconcile?(input: unknown, run: ToolRun): unknown;
+  /** Ends a task of a call to this tool that nobody follows. */
+  cancelTask?(taskId: string): void;
   /** Takes back what a call did (D-7c). */
   undo?(call: UndoneCall): Promise<unknown>;
 };

@@ -14,7 +14,7 @@ const tools: Record<string, { afterCrash?: string; isClientSide?: boolean }> = {
 const catalog = { get: (name: string) => tools[name] } as unknown as Catalog;
 const call = (name: string, callId = 'c') =>
   ({ kind: 'tool', key: 'k', request: { name, callId } }) as unknown as Effect;
-const followedCalls = { taskOf: (callId: string) => (callId === 'followed' ? 'task' : null) };
+const followedCalls = { has: (callId: string) => callId === 'followed' };
 const begun = { followedCalls, conversation: { summaryFrom: null } };
 const other = (kind: Effect['kind']) => ({ kind, key: 'k', request: {} }) as unknown as Effect;
 

@@ -31,6 +31,6 @@ export const never = new AbortController().signal;
 export function runOf(signal: AbortSignal = never) {
   const progress: unknown[] = [];
   const told = (output: unknown, most: number) => progress.push([output, most]);
-  const none = { taskId: null, follow: async () => {}, noteAlive: () => {} };
+  const none = { takeTask: () => null, follow: async () => {}, noteAlive: () => {} };
   return { progress, run: Object({ signal, progress: told, ...none }) };
 }

@@ -46,7 +46,7 @@ export function running(execute: Execute, tool: Partial<CatalogTool> = {}, optio
       onError: (name: string, callId: string, error: unknown) => void errors.push([name, callId, error]),
       conversation: { messages: ['m'], inputOf: (index: number) => ({ index }) },
       keptResults: { page: (id: string, page: number) => ({ text: `${id} ${page}`, of: 9 }) },
-      followedCalls: { taskOf: () => null },
+      tasks: { takeTask: () => null },
       questions,
     } as never,
     call,

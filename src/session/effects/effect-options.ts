@@ -10,6 +10,7 @@ import type { Questions } from '../../tools/questions.ts';
 import type { ToolEffectOptions } from '../../tools/running/run-tool.ts';
 import type { SessionIdentity } from '../wiring/identity.ts';
 import { SessionForms } from './session-forms.ts';
+import type { SessionTools } from './tools.ts';
 import type { turnTools } from './turn-tools.ts';
 
 type TurnTools = ReturnType<typeof turnTools>;
@@ -54,10 +55,9 @@ export function toolOptions(
   { agent: { limits }, head, log: written, secrets }: SessionIdentity,
   observer: Observer,
   { catalog, context, isReadable }: TurnTools,
-  questions: Questions,
-  userCode: UserCode,
+  { questions, tools, userCode }: { questions: Questions; tools: SessionTools; userCode: UserCode },
 ): ToolEffectOptions {
-  const { conversation, keptResults, followedCalls } = observer.folds;
+  const { conversation, keptResults } = observer.folds;
   return {
     ...userCode,
     sessionId: head.sessionId,
@@ -71,6 +71,6 @@ export function toolOptions(
     slots: new Slots(limits.maxConcurrentTools),
     lease: written?.tree ?? null,
     sight: observer.sight.bind(observer),
-    ...{ secrets, conversation, keptResults, questions, followedCalls },
+    ...{ secrets, conversation, keptResults, questions, tasks: tools },
   };
 }

@@ -56,7 +56,7 @@ export class SessionEffects {
     this.tools = new SessionTools({ agent, catalog, subAgents, observer, clock });
     this.meter = new RequestMeter(conversation, () => catalog.offered('all'));
     this.modelOptions = modelOptions(identity, observer, own, this.meter, userCode);
-    this.toolOptions = toolOptions(identity, observer, own, this.questions, userCode);
+    this.toolOptions = toolOptions(identity, observer, own, { questions: this.questions, tools: this.tools, userCode });
   }
 
   perform(effect: Effect, context: EffectContext): ReturnType<Perform> {

@@ -2,6 +2,7 @@ import type { Agent } from '../../agent/definition.ts';
 import type { Clock } from '../../host/clock.ts';
 import { messageOf } from '../../input/errors.ts';
 import { onNode } from '../../input/on-node.ts';
+import type { FollowedTask } from '../../observe/calls/followed-calls.ts';
 import type { Observer } from '../../observe/observer.ts';
 import type { Catalog } from '../../tools/catalog.ts';
 import type { CatalogTool } from '../../tools/catalog-tool.ts';
@@ -22,6 +23,8 @@ export class SessionTools {
   private readonly options: SessionToolsOptions;
   private servers: McpServers | null = null;
   private closed = false;
+  /** The tasks of calls that another process sent, until this one follows them. */
+  private unfollowed = new Map<string, FollowedTask>();
 
   constructor(options: SessionToolsOptions) {
     this.options = options;
@@ -31,7 +34,8 @@ export class SessionTools {
   async open(timeoutMs: number, signal: AbortSignal): Promise<string | null> {
     const { agent, observer, clock } = this.options;
     const { mcpServers } = agent;
-    const { log } = observer.folds;
+    const { log, followedCalls } = observer.folds;
+    this.unfollowed = followedCalls.open();
     if (Object.keys(mcpServers).length > 0) {
       const debug = (server: string, line: string) => log.note('debug', 'server.said', server, line);
       const watched: McpServersOptions = {
@@ -56,8 +60,17 @@ export class SessionTools {
     return null;
   }
 
+  /** Returns the task of a call that another process sent, for the one who follows it from now on; null if it has none. */
+  takeTask(callId: string): string | null {
+    const task = this.unfollowed.get(callId);
+    this.unfollowed.delete(callId);
+    return task?.taskId ?? null;
+  }
+
+  /** Ends what the tools still do, and closes them. */
   async close(): Promise<void> {
     this.closed = true;
+    for (const { name, taskId } of this.unfollowed.values()) this.options.catalog.get(name)?.cancelTask?.(taskId);
     await this.options.subAgents?.close();
     await this.servers?.close();
   }

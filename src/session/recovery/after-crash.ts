@@ -14,7 +14,7 @@ import type { Catalog } from '../../tools/catalog.ts';
 import { interruptedText } from '../../tools/running/reconcile.ts';
 
 /** What the folds know of what had begun. */
-type Begun = { followedCalls: Pick<FollowedCalls, 'taskOf'>; conversation: Pick<Conversation, 'summaryFrom'> };
+type Begun = { followedCalls: Pick<FollowedCalls, 'has'>; conversation: Pick<Conversation, 'summaryFrom'> };
 
 /**
  * How a session's effects go on after its process died or suspended it (D-4). `hasSubAgents`: whether some still
@@ -27,9 +27,7 @@ export function effectPolicy(catalog: Catalog, begun: Begun, hasSubAgents: () =>
       if (effect.kind === 'tool') {
         const { name, callId } = effect.request;
         const tool = catalog.get(name);
-        return (
-          tool?.afterCrash !== 'continue' && tool?.isClientSide !== true && begun.followedCalls.taskOf(callId) === null
-        );
+        return tool?.afterCrash !== 'continue' && tool?.isClientSide !== true && !begun.followedCalls.has(callId);
       }
       if (effect.kind === 'close') return !hasSubAgents();
       return effect.kind !== 'wait' && effect.kind !== 'approval';
@@ -49,7 +47,7 @@ export function interruptedOutcome(
   // What only reads, opens, closes or waits is performed again.
   if (effect.kind !== 'tool' || isRepeated(catalog, effect.request.name)) return null;
   // Its server has it still.
-  if (begun.followedCalls.taskOf(effect.request.callId) !== null) return null;
+  if (begun.followedCalls.has(effect.request.callId)) return null;
   return interruptedCall;
 }
 

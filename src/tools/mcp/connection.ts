@@ -41,7 +41,7 @@ export class McpConnection {
   /** Clients that were lost and are being ended. */
   private readonly ending = new Set<Promise<void>>();
   private readonly sent: SentSecrets;
-  private readonly tasks: RemoteTasks;
+  readonly tasks: RemoteTasks;
   private readonly asking: Asking;
   private failures = 0;
   private closed = false;
@@ -111,7 +111,8 @@ export class McpConnection {
   }
 
   private async called(tool: string, input: Record<string, unknown>, run: ToolRun): Promise<McpResult> {
-    if (run.taskId !== null) return this.read(await this.tasks.follow(run.taskId, run));
+    const begunBefore = run.takeTask();
+    if (begunBefore !== null) return this.read(await this.tasks.follow(begunBefore, run));
     const connected = await this.alive(run.signal);
     try {
       return await this.request(connected, tool, input, run);
@@ -239,10 +240,9 @@ export class McpConnection {
     }
     this.failures = 0;
     const { current } = this;
-    const { client } = current;
-    client.onclose = () => this.lose(current, 'the connection was closed');
-    client.onerror = (error) => this.suspect(client, error);
-    void this.list.watch(client);
+    current.client.onclose = () => this.lose(current, 'the connection was closed');
+    current.client.onerror = (error) => this.suspect(current.client, error);
+    void this.list.watch(current.client);
     return current;
   }
 

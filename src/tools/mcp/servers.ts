@@ -185,6 +185,7 @@ function catalogTool(
     validate: (input) => schema.validate(input),
     needsApproval: () => approval,
     execute: (input, run) => connection.call(tool.name, Object(input), run),
+    cancelTask: (taskId) => connection.tasks.cancel(taskId),
     toModelOutput: async (value) =>
       value instanceof McpResult ? value.output() : { type: 'text', value: String(value) },
   };

@@ -11,7 +11,6 @@ import {
 import { within } from '../../host/deadline.ts';
 import type { EffectContext } from '../../host/driver.ts';
 import { eventLoop } from '../../host/event-loop.ts';
-import type { FollowedCalls } from '../../observe/calls/followed-calls.ts';
 import type { KeptResults } from '../../observe/calls/kept-results.ts';
 import type { Conversation } from '../../observe/conversation.ts';
 import { ownCopy } from '../../platform/own-copy.ts';
@@ -64,8 +63,8 @@ export type ToolEffectOptions = ClientToolOptions & {
   keptResults: Pick<KeptResults, 'page' | 'historyPage'>;
   /** The questions of calls to the user. */
   questions: Questions;
-  /** The tasks of calls. */
-  followedCalls: Pick<FollowedCalls, 'taskOf'>;
+  /** The tasks of calls that another process sent. */
+  tasks: { takeTask(callId: string): string | null };
 };
 
 /**
@@ -114,7 +113,7 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
       const { output } = capOutput(said, { ...limits, resultBytes, keptId: null });
       options.sight({ type: 'tool.progressed', callId, name, output });
     },
-    taskId: options.followedCalls.taskOf(callId),
+    takeTask: () => options.tasks.takeTask(callId),
     follow: async (taskId) => {
       options.sight({ type: 'tool.followed', callId, name, taskId });
       await lease?.write();

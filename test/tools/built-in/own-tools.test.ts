@@ -16,7 +16,7 @@ const run: ToolRun = {
   idempotencyKey: 'k',
   progress() {},
   account() {},
-  taskId: null,
+  takeTask: () => null,
   follow: async () => {},
   noteAlive() {},
   noteCached() {},

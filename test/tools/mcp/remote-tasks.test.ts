@@ -163,6 +163,26 @@ describe('a tool of a server that answers with a task', () => {
     await journal.close();
   });
 
+  it('D-2: is cancelled with its session, even if nobody follows it yet', async () => {
+    const { start } = await processes();
+    const { url, ask } = await start();
+    const journal = sqliteJournal(freshFile(), { leaseMs: 300 });
+    const events: SessionEvent[] = [];
+    const onEvent = (event: SessionEvent) => void events.push(event);
+    const agent = following(url, { handlers: { elicit: () => new Promise<never>(() => {}) } });
+    const session = startSession(agent, { prompt: 'Write.', journal, sessionId: 's', logger, onEvent });
+    const taskId = await taskOf(events);
+    await session.suspend();
+    const leaving = new AbortController();
+    const abort = ({ type }: SessionEvent) => void (type === 'session.resumed' && leaving.abort('enough'));
+    const again = await resumeSession(agent, {
+      ...{ journal, sessionId: 's', logger, onEvent: abort, signal: leaving.signal },
+    });
+    expect((await again.result).status).toBe('aborted');
+    expect(await reached(ask, taskId, 'cancelled', 'completed')).toMatchObject({ status: 'cancelled' });
+    await journal.close();
+  });
+
   it('whose server dies and comes back is waited for', async () => {
     const { start, letters } = await processes();
     const first = await start();

@@ -41,7 +41,7 @@ describe('the tools of MCP servers', () => {
     expect(await tool?.validate({ a: 'x' })).toEqual({ valid: true, value: { a: 'x' } });
     expect(await tool?.validate({})).toMatchObject({ valid: false });
     expect(tool?.needsApproval?.(Object({}), Object({}))).toBe(false);
-    const value = await tool?.execute({ a: 'x' }, Object({ signal: never, progress: () => {}, taskId: null }));
+    const value = await tool?.execute({ a: 'x' }, Object({ signal: never, progress: () => {}, takeTask: () => null }));
     expect(await tool?.toModelOutput?.(value, {}, Object({}))).toEqual({ type: 'text', value: 'found' });
     expect(await tool?.toModelOutput?.(7, {}, Object({}))).toEqual({ type: 'text', value: '7' });
     expect(transport.sent.at(-1)?.params).toMatchObject({ name: 'find', arguments: { a: 'x' } });

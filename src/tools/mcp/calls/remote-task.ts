@@ -163,7 +163,8 @@ export class RemoteTasks {
     }
   }
 
-  private cancel(taskId: string): void {
+  /** Tells the server that a task is not wanted any more. */
+  cancel(taskId: string): void {
     const cancelling = this.ask('tasks/cancel', { taskId }, z.looseObject({}), AbortSignal.timeout(cancelTimeoutMs))
       .catch(() => undefined)
       .finally(() => this.cancelling.delete(cancelling));
