@@ -106,6 +106,7 @@ export type {
 export { runSession, startSession } from './session/start-session.ts';
 export type { UndoableCall } from './session/undoable.ts';
 export type { BudgetShare, BudgetStore } from './shared/budget-store.ts';
+export type { GateStore, KeptGate } from './shared/gate-store.ts';
 export type { GateLimits } from './shared/pace.ts';
 export type { ToolContext, UndoneCall } from './tools/catalog-tool.ts';
 export { type FunctionTool, idempotent, type LocalTool } from './tools/local.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { policyShape } from '../http/http-policy.ts';
 import { check } from '../input/check.ts';
 import { fieldName, PawlError, Problems, unexpected } from '../input/errors.ts';
-import { aFunction, count, nonBlank } from '../input/shapes.ts';
+import { aFunction, count, hasMethods, nonBlank } from '../input/shapes.ts';
 import {
   isEntry,
   knownProviders,
@@ -17,6 +17,7 @@ import { type ReportDefinition, type ReportOf, reportFormat } from '../report/re
 import { textFormat } from '../report/text.ts';
 import { checkAtOnce } from '../schema/schema.ts';
 import { shortestSecret } from '../secrets/spellings.ts';
+import type { GateStore } from '../shared/gate-store.ts';
 import { gateLimitsSchema } from '../shared/pace.ts';
 import { openQueue } from '../shared/queues.ts';
 import { finalReportTool } from '../tools/built-in/final-report.ts';
@@ -199,21 +200,29 @@ function toolsOf(
 }
 
 const windowError = 'an integer of at least 1, or a function that returns one';
+const gateError = 'a name, or { name, journal } with a journal that keeps gates';
+const keepsGates = z.custom<{ readonly gates: GateStore }>((value) => hasMethods(Object(value).gates, 'read', 'write'));
 const entrySchema = z.strictObject({
   model: z.unknown(),
   contextWindow: z.union([count, aFunction], { error: windowError }).optional(),
   limits: gateLimitsSchema.optional(),
-  gate: nonBlank.optional(),
+  gate: z.union([nonBlank, z.strictObject({ name: nonBlank, journal: keepsGates })], { error: gateError }).optional(),
 });
 
 /** Returns what an entry of `models` says of its target. */
 function traitsOf(entry: unknown, target: string, field: string): Partial<TargetTraits> {
   if (!isEntry(entry)) return {};
-  const { contextWindow, limits, gate = null } = entry;
+  const { contextWindow, limits, gate } = entry;
   const tokens = typeof contextWindow === 'function' ? contextWindow(target) : (contextWindow ?? null);
   if (tokens !== null && !(Number.isInteger(tokens) && tokens >= 1))
     throw unexpected('invalid_model', `${field}.contextWindow`, tokens, windowError);
-  return { contextWindow: tokens, gate, limits: gateLimitsSchema.parse(limits ?? {}) };
+  const { name = null, journal } = typeof gate === 'object' ? gate : { name: gate };
+  return {
+    contextWindow: tokens,
+    gate: name,
+    gateStore: journal?.gates ?? null,
+    limits: gateLimitsSchema.parse(limits ?? {}),
+  };
 }
 
 /** The targets, each under a unique name. */

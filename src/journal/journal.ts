@@ -11,6 +11,7 @@ import type {
 } from '../../machines/index.ts';
 import type { Sighting } from '../observe/events.ts';
 import type { BudgetStore } from '../shared/budget-store.ts';
+import type { GateStore } from '../shared/gate-store.ts';
 import type { Metadata } from '../vocabulary/metadata.ts';
 import type { OfferedTool } from '../vocabulary/offered-tool.ts';
 import type { SessionOverrides } from '../vocabulary/overrides.ts';
@@ -212,6 +213,8 @@ export type Journal = {
   close(): Promise<void>;
   /** Where it keeps budgets that sessions share (B-8); a journal without it keeps none. */
   readonly budgets?: BudgetStore;
+  /** Where it keeps gates that processes share (P-7g); a journal without it keeps none. */
+  readonly gates?: GateStore;
   /** Whether it was closed, so that sessions which wait end as suspended. Without it, they end at their next write. */
   readonly isClosed?: boolean;
 };

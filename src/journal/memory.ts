@@ -1,4 +1,5 @@
 import { memoryBudgets } from '../shared/budget-store.ts';
+import { memoryGates } from '../shared/gate-store.ts';
 import {
   type Append,
   isLeaseHeld,
@@ -28,6 +29,7 @@ type Kept = Omit<JournaledSession, 'status' | 'entries' | 'waiting'> & {
 export class MemoryJournal implements Journal {
   readonly leaseMs: number;
   readonly budgets = memoryBudgets();
+  readonly gates = memoryGates();
   private readonly keep: number;
   private readonly kept = new Map<string, Kept>();
   private messages = 0;

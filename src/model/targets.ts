@@ -5,6 +5,7 @@ import { providerFetch } from '../http/patient-fetch.ts';
 import { messageOf } from '../input/errors.ts';
 import { environmentVariable, isInstalled } from '../platform/node.ts';
 import type { Gate } from '../shared/gate.ts';
+import type { GateStore } from '../shared/gate-store.ts';
 import { gateOf } from '../shared/gates.ts';
 import { type GateLimits, noGateLimits } from '../shared/pace.ts';
 
@@ -18,8 +19,11 @@ export type ModelEntry = {
   contextWindow?: number | ((target: string) => number);
   /** What all sessions of the process may ask of it together (P-7); default: what is learnt from its responses. */
   limits?: Partial<GateLimits>;
-  /** Models with the same name of a gate share it, such as those of one account; default: a gate of its own. */
-  gate?: string;
+  /**
+   * Models with the same name of a gate share it, such as those of one account; with a `journal`, those of all processes that
+   * use it do (P-7g). Default: a gate of its own.
+   */
+  gate?: string | { name: string; journal: { readonly gates?: GateStore } };
 };
 
 /** Returns the model of an entry of `models`. */
@@ -69,7 +73,12 @@ export function targetName(model: ModelReference): string {
 }
 
 /** What is known of a target: null for nothing of its own. */
-export type TargetTraits = { contextWindow: number | null; gate: string | null; limits: GateLimits };
+export type TargetTraits = {
+  contextWindow: number | null;
+  gate: string | null;
+  gateStore: GateStore | null;
+  limits: GateLimits;
+};
 
 /** One target of an agent. It loads its model at the first request, so that a failure to load is a fault. */
 export class Target {
@@ -86,7 +95,7 @@ export class Target {
     traits: Partial<TargetTraits> = {},
   ) {
     this.name = name;
-    this.traits = { contextWindow: null, gate: null, limits: noGateLimits, ...traits };
+    this.traits = { contextWindow: null, gate: null, gateStore: null, limits: noGateLimits, ...traits };
     this.reference = reference;
     this.providers = providers;
   }
@@ -98,11 +107,9 @@ export class Target {
 
   /** The gate that all sessions of the process pass on their way to it (P-7). */
   get gate(): Gate {
-    const { gate, limits } = this.traits;
-    return gateOf(
-      gate === null ? { owner: this.owner, name: this.ownName } : { owner: null, name: `#${gate}` },
-      limits,
-    );
+    const { gate, gateStore: store, limits } = this.traits;
+    if (gate === null) return gateOf({ owner: this.owner, name: this.ownName, store: null }, limits);
+    return gateOf({ owner: null, name: store === null ? `#${gate}` : gate, store }, limits);
   }
 
   /** The model or the provider that the user made; null for one that is found by its name alone. */
@@ -119,7 +126,9 @@ export class Target {
   /** Whether both are the same model of the same provider. */
   isSame(other: Target): boolean {
     const isAlike = other.reference === this.reference && other.owner === this.owner;
-    return isAlike && JSON.stringify(other.traits) === JSON.stringify(this.traits);
+    const { gateStore, ...traits } = this.traits;
+    const { gateStore: otherStore, ...otherTraits } = other.traits;
+    return isAlike && gateStore === otherStore && JSON.stringify(otherTraits) === JSON.stringify(traits);
   }
 
   /** Returns the same target under another name. */

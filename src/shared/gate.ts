@@ -1,12 +1,24 @@
 import type { Clock } from '../host/clock.ts';
+import type { GateStore } from './gate-store.ts';
 import { type GateLimits, Pace, type Sent } from './pace.ts';
 import { type RateLimits, rateLimitsIn } from './rate-limits.ts';
+import { SharedGate } from './shared-gate.ts';
 
 /** A session that sends to a target. `gated` tells it to ask the gate before its next attempt. */
 export type GateMember = { gated(): void };
 
 /** Who asks for a request, and of how many tokens by an estimate. `party` is shared by the sessions of a tree. */
-export type GateRequest = { party: object; priority: number; tokens: number; clock: Clock; signal: AbortSignal };
+export type GateRequest = {
+  party: object;
+  priority: number;
+  tokens: number;
+  clock: Clock;
+  signal: AbortSignal;
+  /** Hears of a store of the gate that does not answer. Nothing is held back by that. */
+  told: (error: unknown) => void;
+};
+/** Who asks at once, or does not ask. */
+type AskingNow = Omit<GateRequest, 'signal' | 'told'>;
 
 /** How a request ended: refused for its rate, or not. `tokens` is what its provider counted; null if it did not. */
 export type PassEnd = { isRefused: boolean; retryAfterMs: number | null; tokens: number | null };
@@ -24,6 +36,10 @@ export class Pass {
   readonly party: object;
   private headers: Headers | null = null;
   private isAccepted = false;
+  /** Tells the processes that share the gate how the request ended; null if they do not know of it. */
+  onEnd: ((more: number, closedMs: number | null) => Promise<void>) | null = null;
+  /** Resolves when they have been told. */
+  released: Promise<void> = Promise.resolve();
   private isOver = false;
 
   constructor(gate: Gate, sent: Sent, { clock, party }: Pick<GateRequest, 'clock' | 'party'>) {
@@ -50,10 +66,12 @@ export class Pass {
   ended({ isRefused, retryAfterMs, tokens }: PassEnd): void {
     if (this.isOver) return;
     this.isOver = true;
-    if (tokens !== null) this.sent.tokens = tokens;
+    const more = (tokens ?? this.sent.tokens) - this.sent.tokens;
+    this.sent.tokens += more;
     const now = this.clock.now();
     const limits = this.headers === null ? noLimits : rateLimitsIn(this.headers, now);
-    this.gate.left(this, isRefused ? { retryAfterMs, limits } : null, now);
+    const closedMs = this.gate.left(this, isRefused ? { retryAfterMs, limits } : null, now);
+    if (this.onEnd !== null) this.released = this.onEnd(more, isRefused ? closedMs : null);
   }
 
   /** The request never went out. */
@@ -64,7 +82,7 @@ export class Pass {
   }
 }
 
-/** The gate of a target, which the sessions of a process share (P-7). */
+/** The gate of a target, which the sessions of a process share (P-7), and those of other processes if it has a store. */
 export class Gate {
   private readonly pace: Pace;
   private readonly members = new Map<GateMember, { isTold: boolean }>();
@@ -74,8 +92,11 @@ export class Gate {
   private count = 0;
   private alarm: AbortController | null = null;
 
-  constructor(limits: GateLimits) {
+  private readonly shared: SharedGate | null;
+
+  constructor(limits: GateLimits, kept: { name: string; store: GateStore } | null = null) {
     this.pace = new Pace(limits);
+    this.shared = kept === null ? null : new SharedGate(kept.name, kept.store, () => this.pace.limits);
   }
 
   /** Lowers the limits to those that another agent has for the same target. */
@@ -89,19 +110,21 @@ export class Gate {
     return () => this.members.delete(member);
   }
 
-  /** Whether its limits were given, so that everybody asks from the start. */
+  /** Whether everybody asks from the start: its limits were given, or other processes share it. */
   get isGiven(): boolean {
-    return this.pace.isGiven;
+    return this.shared !== null || this.pace.isGiven;
   }
 
   /** Whether whoever is to send must ask first. */
   mustAsk(now: number): boolean {
-    return this.waiting.length > 0 || this.pace.isNarrow(now) || this.pace.opensAt(now, this.total, 0) > now;
+    return (
+      this.isGiven || this.waiting.length > 0 || this.pace.isNarrow(now) || this.pace.opensAt(now, this.total, 0) > now
+    );
   }
 
   /** Tells a resumed session, which no preparation has told, that it must ask. */
   catchUp(member: GateMember, now: number): void {
-    if (this.pace.isNarrow(now)) this.tell(member);
+    if (this.isGiven || this.pace.isNarrow(now)) this.tell(member);
   }
 
   /** Notes whether a session asks before each attempt. */
@@ -111,14 +134,32 @@ export class Gate {
   }
 
   /** Lets a request through if it need not wait; else returns null. */
-  tryEnter(request: Omit<GateRequest, 'signal'>): Pass | null {
+  tryEnter(request: AskingNow): Pass | null {
     const now = request.clock.now();
     const isFree = this.waiting.length === 0 && this.pace.opensAt(now, this.total, request.tokens) <= now;
     return isFree ? this.pass(request, now) : null;
   }
 
-  /** Waits until a request may go out. Rejects with the signal's reason. */
-  enter(request: GateRequest): Promise<Pass> {
+  /** Waits until a request may go out, here and in the processes that share the gate. Rejects with the signal's reason. */
+  async enter(request: GateRequest): Promise<Pass> {
+    const { tokens, clock, signal, told } = request;
+    const pass = await this.enterHere(request);
+    if (this.shared === null) return pass;
+    const { shared } = this;
+    try {
+      await shared.enter(tokens, clock, signal);
+      pass.onEnd = (...how) => shared.leave(...how).catch(told);
+    } catch (error) {
+      if (signal.aborted) {
+        pass.unused();
+        throw error;
+      }
+      told(error);
+    }
+    return pass;
+  }
+
+  private enterHere(request: GateRequest): Promise<Pass> {
     const { signal } = request;
     signal.throwIfAborted();
     return new Promise((resolve, reject) => {
@@ -143,7 +184,7 @@ export class Gate {
   }
 
   /** Counts a request that goes out without having asked. */
-  pass(request: Omit<GateRequest, 'signal' | 'priority'>, now = request.clock.now()): Pass {
+  pass(request: Omit<AskingNow, 'priority'>, now = request.clock.now()): Pass {
     const { party } = request;
     this.total += 1;
     this.inFlight.set(party, (this.inFlight.get(party) ?? 0) + 1);
@@ -157,8 +198,8 @@ export class Gate {
     this.pump();
   }
 
-  /** For a pass: its request has ended; `refused` if the target took it for one too many. */
-  left(pass: Pass, refused: { retryAfterMs: number | null; limits: RateLimits } | null, now: number): void {
+  /** For a pass: its request has ended; `refused` if the target took it for one too many. Returns for how many ms it is closed. */
+  left(pass: Pass, refused: { retryAfterMs: number | null; limits: RateLimits } | null, now: number): number {
     const { party } = pass;
     this.total -= 1;
     const own = (this.inFlight.get(party) ?? 1) - 1;
@@ -171,6 +212,7 @@ export class Gate {
       this.tellAll();
     }
     this.pump();
+    return this.pace.closedFor(now);
   }
 
   /** A session alone knows by itself what its target said. */

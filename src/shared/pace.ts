@@ -45,7 +45,7 @@ const mostBackoffMs = 60_000;
 
 /** How fast a target may be asked: by its limits, its refusals and what its responses say of its limits (P-7). */
 export class Pace {
-  private readonly limits: GateLimits;
+  limits: Readonly<GateLimits>;
   /** Nothing is sent before this time, in epoch ms. */
   private closedUntil = 0;
   /** How many requests may be in flight. */
@@ -79,10 +79,15 @@ export class Pace {
 
   /** Lowers the limits to those that another agent has for the same target. */
   narrow(limits: GateLimits): void {
-    for (const name of ['concurrency', 'requestsPerMinute', 'tokensPerMinute'] as const) {
+    const least = (name: keyof GateLimits) => {
       const [own, other] = [this.limits[name], limits[name]];
-      if (other !== null) this.limits[name] = own === null ? other : Math.min(own, other);
-    }
+      return own === null || other === null ? (own ?? other) : Math.min(own, other);
+    };
+    this.limits = {
+      concurrency: least('concurrency'),
+      requestsPerMinute: least('requestsPerMinute'),
+      tokensPerMinute: least('tokensPerMinute'),
+    };
   }
 
   /** Whether the limits that it was given make everybody ask. */
@@ -107,6 +112,11 @@ export class Pace {
     if (tokensPerMinute !== null) at = Math.max(at, this.tokensFreeAt(now, tokensPerMinute, tokens));
     if (this.rate !== null) at = Math.max(at, this.freeAt(now, this.rate.ms, this.rate.count));
     return at;
+  }
+
+  /** For how many ms nothing is sent. */
+  closedFor(now: number): number {
+    return Math.max(0, this.closedUntil - now);
   }
 
   /** Notes a request that goes out. */

@@ -45,6 +45,22 @@ const checks: Record<string, Check> = {
     strictEqual(await own.put(id, 'late', share(0), most), true);
     deepStrictEqual((await own.total(`${id}-no`)).spent, { requests: 0, tokens: 0, costUsd: 0 });
   },
+  'the state of a gate is replaced by who read it last, if the store keeps gates': async (one, other, id) => {
+    const [own, others] = [one.gates, other.gates];
+    if (own === undefined || others === undefined) return;
+    const first = await own.read(id);
+    deepStrictEqual([first.version, first.state], [0, '']);
+    ok(first.now > Date.UTC(2_025), `its clock is not in ms: ${first.now}`);
+    const both = await Promise.all([own.write(id, 0, 'a'), others.write(id, 0, 'b')]);
+    strictEqual(both.filter((is) => is).length, 1);
+    const { version, state } = await others.read(id);
+    strictEqual(state, both[0] ? 'a' : 'b');
+    strictEqual(await own.write(id, version, 'c'), true);
+    strictEqual(await others.write(id, version, 'd'), false);
+    strictEqual(await others.write(id, 0, 'e'), false);
+    strictEqual((await others.read(id)).state, 'c');
+    strictEqual((await own.read(`${id}-no`)).state, '');
+  },
   'a new session has its first entries, and its lease': async (one, other, id) => {
     deepStrictEqual(await one.read(id), []);
     await created(one, id);

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { startModelServer } from '../../src/testing/index.ts';
+import { postgresFolder, startPostgres } from '../support/postgres.ts';
 
 const run = promisify(execFile);
 
@@ -27,3 +28,25 @@ it('P-7: two processes that share a limit of five requests a second fail nothing
   // Each process learns what the other takes only from its own refusals. Without a gate there are hundreds.
   expect(refused).toBeLessThan(80);
 }, 60_000);
+
+it.skipIf(postgresFolder === null)(
+  'P-7g: two processes with a gate in PostgreSQL never ask more at once than it lets through',
+  async () => {
+    const database = await startPostgres(postgresFolder ?? '');
+    onTestFinished(() => database.stop());
+    let [inFlight, most] = [0, 0];
+    await using server = await startModelServer(async ({ body }) => {
+      inFlight += 1;
+      most = Math.max(most, inFlight);
+      for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+      inFlight -= 1;
+      const looked = body.messages.some(({ role }) => role === 'tool');
+      return { calls: [looked ? { name: 'final_report', input: { content: 'done' } } : { name: 'look', input: {} }] };
+    });
+    const live = () => run(process.execPath, ['test/support/gated-process.ts', server.url, database.url]);
+    const said = await Promise.all([live(), live()]);
+    expect(said.flatMap(({ stdout }) => JSON.parse(stdout))).toEqual(Array.from({ length: 40 }, () => 'succeeded'));
+    expect([most, server.requests.length]).toEqual([3, 80]);
+  },
+  60_000,
+);

@@ -1,6 +1,7 @@
 import type { Journal, JournaledSession } from '../../src/journal/journal.ts';
 import type { MemoryJournal } from '../../src/journal/memory.ts';
 import type { BudgetStore } from '../../src/shared/budget-store.ts';
+import type { GateStore } from '../../src/shared/gate-store.ts';
 
 /** What a store does otherwise than a sound one, which it is made of. */
 type Broken = (sound: MemoryJournal) => Partial<Journal>;
@@ -31,6 +32,20 @@ export const brokenJournals: Record<string, Record<string, Broken>> = {
     'has one budget for all': budgeting(({ put, total }) => ({
       put: (_, id, share, most) => put('all', id, share, most),
       total: () => total('all'),
+    })),
+  },
+  'the state of a gate is replaced by who read it last, if the store keeps gates': {
+    'lets everybody write': gating(({ read, write }) => ({
+      write: async (name, _, state) => write(name, (await read(name)).version, state),
+    })),
+    'lets nobody write': gating(() => ({ write: no })),
+    'forgets the state': gating(({ read }) => ({ read: async (name) => ({ ...(await read(name)), state: '' }) })),
+    'has a clock in seconds': gating(({ read }) => ({
+      read: async (name) => ({ ...(await read(name)), now: Date.now() / 1_000 }),
+    })),
+    'has one gate for all': gating(({ read, write }) => ({
+      read: () => read('all'),
+      write: (_, version, state) => write('all', version, state),
     })),
   },
   'a new session has its first entries, and its lease': {
@@ -244,6 +259,11 @@ export const brokenJournals: Record<string, Record<string, Broken>> = {
     'keeps its messages': () => ({ inbox: async () => [{ id: 1, message: { type: 'session.stop' } }] }),
   },
 };
+
+/** Keeps shared gates otherwise. */
+function gating(change: (sound: GateStore) => Partial<GateStore>): Broken {
+  return ({ gates }) => ({ gates: { ...gates, ...change(gates) } });
+}
 
 /** Keeps shared budgets otherwise. */
 function budgeting(change: (sound: BudgetStore) => Partial<BudgetStore>): Broken {

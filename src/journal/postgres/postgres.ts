@@ -3,6 +3,7 @@ import { check } from '../../input/check.ts';
 import { PawlError } from '../../input/errors.ts';
 import { milliseconds } from '../../input/shapes.ts';
 import type { BudgetStore } from '../../shared/budget-store.ts';
+import type { GateStore } from '../../shared/gate-store.ts';
 import { parsedInTurns } from '../entries.ts';
 import {
   type Append,
@@ -18,6 +19,7 @@ import {
 } from '../journal.ts';
 import { doesNotRun, exists, incomplete, noLongerOwned, runsElsewhere, UnsentError } from '../journal-errors.ts';
 import { postgresBudgets } from './budgets.ts';
+import { postgresGates } from './gates.ts';
 import { PostgresServer } from './server.ts';
 import { lockOf, prepareTables } from './tables.ts';
 
@@ -93,6 +95,7 @@ export function postgresJournal(connectionString: string, options: PostgresJourn
 class PostgresJournal implements Journal {
   readonly leaseMs: number;
   readonly budgets: BudgetStore;
+  readonly gates: GateStore;
   private readonly server: PostgresServer;
   private readonly schema: string;
   private ready: Promise<void> | null = null;
@@ -102,7 +105,9 @@ class PostgresJournal implements Journal {
     this.server = server;
     this.schema = schema;
     const made = (sql: string) => this.query('SELECT 1', []).then(() => this.run(`${lockOf(schema)}; ${sql}`));
-    this.budgets = postgresBudgets((sql, values) => this.query(sql, values), made);
+    const query = <T extends object>(sql: string, values: readonly unknown[]) => this.query<T>(sql, values);
+    this.budgets = postgresBudgets(query, made);
+    this.gates = postgresGates(query, made);
   }
 
   async create({ sessionId, agent, metadata }: Parameters<Journal['create']>[0], append: Omit<Append, 'after'>) {

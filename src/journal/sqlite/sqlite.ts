@@ -3,6 +3,7 @@ import { check } from '../../input/check.ts';
 import { milliseconds } from '../../input/shapes.ts';
 import { lazily } from '../../platform/lazily.ts';
 import type { BudgetStore } from '../../shared/budget-store.ts';
+import type { GateStore } from '../../shared/gate-store.ts';
 import { parsedInTurns } from '../entries.ts';
 import {
   type Append,
@@ -16,6 +17,7 @@ import {
 import { doesNotRun, exists, incomplete, noLongerOwned, runsElsewhere } from '../journal-errors.ts';
 import { sqliteBudgets } from './budgets.ts';
 import { Database } from './database.ts';
+import { sqliteGates } from './gates.ts';
 import { isRowHeld, journaledSession, type SessionRow } from './schema.ts';
 
 export type SqliteJournalOptions = {
@@ -49,6 +51,7 @@ const columns = '*, (SELECT json_group_array(message) FROM inbox WHERE session =
 class SqliteJournal implements Journal {
   readonly leaseMs: number;
   readonly budgets: BudgetStore;
+  readonly gates: GateStore;
   private readonly file: string;
   private readonly database: Database;
 
@@ -57,6 +60,7 @@ class SqliteJournal implements Journal {
     this.leaseMs = leaseMs;
     this.database = new Database(file);
     this.budgets = sqliteBudgets(this.database);
+    this.gates = sqliteGates(this.database);
   }
 
   create({ sessionId, agent, metadata }: Parameters<Journal['create']>[0], append: Parameters<Journal['create']>[1]) {

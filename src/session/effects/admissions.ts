@@ -9,6 +9,8 @@ export type AdmissionParts = {
   agent: Pick<Agent, 'targets'>;
   around: Pick<Surroundings, 'clock' | 'priority' | 'party'>;
   draws: BudgetDraws;
+  /** Told of a store of a gate that does not answer. */
+  onUnshared: (error: unknown) => void;
 };
 
 /** A target of the session, with its gate, and what the gate knows the session by. */
@@ -22,6 +24,8 @@ export class Admissions {
   private readonly ways: Way[];
   private command: (command: SessionCommand) => void = () => {};
   private leaves: (() => void)[] = [];
+  /** Resolves when the processes that share a gate know what has ended. */
+  private released: Promise<unknown> = Promise.resolve();
   /** Let through, and not yet sent. */
   private pass: Pass | null = null;
 
@@ -44,6 +48,7 @@ export class Admissions {
   async close(how: { continues: boolean }): Promise<void> {
     for (const leave of this.leaves) leave();
     await this.letGo();
+    await this.released;
     await this.parts.draws.leave(how);
   }
 
@@ -66,7 +71,7 @@ export class Admissions {
     const way = this.wayTo(index);
     const left = await this.parts.draws.reserve(way.target, tokens, signal);
     if (left === 'none') return { left, isGated: true };
-    this.pass?.unused();
+    if (this.pass !== null) this.giveBack(this.pass);
     this.pass = await this.entered(way.gate, tokens, signal);
     const isGated = way.gate.mustAsk(this.parts.around.clock.now());
     way.gate.note(way.member, isGated);
@@ -79,7 +84,7 @@ export class Admissions {
     const own = this.pass;
     this.pass = null;
     // A place at another gate is of no use here.
-    if (own !== null && own.gate !== gate) own.unused();
+    if (own !== null && own.gate !== gate) this.giveBack(own);
     return this.sent(own !== null && own.gate === gate ? own : gate.pass({ ...this.asks, tokens: 0 }), request);
   }
 
@@ -103,14 +108,14 @@ export class Admissions {
       await this.parts.draws.settle(outcome);
       return outcome;
     } finally {
-      pass.unused();
+      this.giveBack(pass);
     }
   }
 
   /** Waits at the gate. */
   private async entered(gate: Gate, tokens: number, signal: AbortSignal): Promise<Pass> {
     try {
-      return await gate.enter({ ...this.asks, tokens, signal });
+      return await gate.enter({ ...this.asks, tokens, signal, told: this.parts.onUnshared });
     } catch (error) {
       await this.parts.draws.unused();
       throw error;
@@ -120,9 +125,15 @@ export class Admissions {
   /** Gives back a place that no request has used. */
   private async letGo(): Promise<void> {
     if (this.pass === null) return;
-    this.pass.unused();
+    this.giveBack(this.pass);
     this.pass = null;
     await this.parts.draws.unused();
+  }
+
+  /** Gives a place back, unless its request has done so. */
+  private giveBack(pass: Pass): void {
+    pass.unused();
+    this.released = Promise.all([this.released, pass.released]);
   }
 
   private get asks() {

@@ -48,11 +48,12 @@ export class SessionEffects {
     const { catalog } = own;
     this.catalog = catalog;
     this.checks = own.checks;
+    const onUnwritten = (error: unknown) => observer.userCodeFailed('journal', error);
     const draws = new BudgetDraws({
       ...{ pricing: agent.pricing, account: around.sharedBudget, sessionId: head.sessionId, log: identity.log },
-      onUnwritten: (error) => observer.userCodeFailed('journal', error),
+      onUnwritten,
     });
-    this.admissions = new Admissions({ agent, around, draws });
+    this.admissions = new Admissions({ agent, around, draws, onUnshared: onUnwritten });
     this.tools = new SessionTools({ agent, catalog, subAgents, observer, clock });
     this.meter = new RequestMeter(conversation, () => catalog.offered('all'));
     this.modelOptions = modelOptions(identity, observer, own, this.meter, userCode);
