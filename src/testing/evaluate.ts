@@ -109,8 +109,11 @@ export async function evaluate<Report, Context, Expected>(
       row.requests += result.counters.tree.requests;
       const { costUsd } = result.counters.tree;
       row.costUsd = row.costUsd === null || costUsd === null ? null : row.costUsd + costUsd;
-      for (const [name, judge] of Object.entries(judges))
-        row.scores[name] = (row.scores[name] ?? 0) + (await scoreOf(judge, result as SessionResult<Report>, one, name));
+      for (const [name, judge] of Object.entries(judges)) {
+        const score = await scoreOf(judge, result as SessionResult<Report>, one, name);
+        // Read after the wait: runs of a case are judged at once.
+        row.scores[name] = (row.scores[name] ?? 0) + score;
+      }
     },
   });
   for (const row of rows.values())

@@ -45,6 +45,12 @@ describe('an evaluation', () => {
     });
     expect(first.all.scores).toEqual({ right: expect.closeTo(2 / 3, 9), brief: 1 });
     expect([first.change, first.worse]).toEqual([null, []]);
+    const slow = async () => {
+      await new Promise(setImmediate);
+      return 1;
+    };
+    const atOnce = await evaluate(adder([]), cases, { judges: { slow }, runs: 4, concurrency: 12 });
+    expect(atOnce.all.scores).toEqual({ slow: 1 });
     expect(first.table).toBe(`       right  brief  succeeded  requests     cost
 sum 1   1.00   1.00        2/2         2  $0.0004
 sum 2   0.00   1.00        2/2         2  $0.0004
