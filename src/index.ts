@@ -27,7 +27,7 @@ export type {
 export { slugs } from '../machines/index.ts';
 export type { CompactBy, CompactInput, CompactOptions } from './agent/compaction.ts';
 export { type DefinedAgent, defineAgent } from './agent/define-agent.ts';
-export type { Agent, AgentDefinition } from './agent/definition.ts';
+export type { Agent, AgentDefinition, Handoff, HandoffContext } from './agent/definition.ts';
 export {
   type CheckContext,
   type CheckInput,
@@ -36,6 +36,7 @@ export {
   type CheckVerdict,
   replace,
 } from './agent/guardrails.ts';
+export { handoff } from './agent/handoff.ts';
 export type { PrepareTurn, TurnChanges, TurnPreparation } from './agent/turn-changes.ts';
 export type { BatchInput, BatchItem, BatchOptions, BatchSummary } from './batch/options.ts';
 export { runBatch } from './batch/run-batch.ts';

@@ -111,6 +111,7 @@ export const attemptMachine = setup({
             target: context.target.index,
             notice: context.notice,
             offer: context.offer,
+            permission: context.permission,
             textMayReport: textMayReport(context),
             omit: context.omit,
             omitText: context.omitText,

@@ -90,7 +90,12 @@ export type TurnPlan = {
   offered: string[] | null;
   /** Settings of its requests, in addition to the agent's. */
   settings: JsonObject | null;
+  /** Which call its replies must make; absent if the model decides (B-5b). */
+  toolChoice?: ToolChoice;
 };
+
+/** That a reply must make a call, or one to this tool. */
+export type ToolChoice = 'required' | { tool: string };
 
 /** `growth` estimates how many tokens the plan adds to the next request (T-6); less than 0 if it takes some away. */
 export type PlanOutcome = { ok: true; plan: TurnPlan; growth: number } | { ok: false; slug: Slug; message: string };
@@ -138,6 +143,8 @@ export type ModelRequest = {
   /** The one ephemeral user message, or null (N-2). */
   notice: string | null;
   offer: Permission;
+  /** The calls that its reply may make: where that is the report alone, no other call is asked for (B-5b). */
+  permission: Permission;
   /** Whether the reply's text may be the report, and so is validated (F-4). */
   textMayReport: boolean;
   /** Ids of the calls whose results are left out of the prompt (T-6). */

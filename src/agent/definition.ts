@@ -17,7 +17,7 @@ import { type BuiltIns, optionalBuiltIns } from '../vocabulary/built-ins.ts';
 import type { Limits } from '../vocabulary/limits.ts';
 import { type Price, priceSchema } from '../vocabulary/prices.ts';
 import { settingsSchema } from '../vocabulary/settings.ts';
-import { nameRule, toolNamePattern } from '../vocabulary/tool-names.ts';
+import { agentNamePattern, agentNameRule } from '../vocabulary/tool-names.ts';
 import type { Compaction, CompactOptions } from './compaction.ts';
 import type { CheckInput, CheckReply, CheckReport } from './guardrails.ts';
 import type { PrepareTurn } from './turn-changes.ts';
@@ -32,8 +32,8 @@ export const builtInsSchema: z.ZodType<BuiltIns, BuiltIns> = z.strictObject(
 
 /** An agent definition; unknown options are rejected. Models, tools, servers and sub-agents are checked separately. */
 export const definitionSchema = z.strictObject({
-  /** 1 to 64 characters from A-Z, a-z, 0-9, _ and -. */
-  name: z.string({ error: nameRule }).regex(toolNamePattern, { error: nameRule }),
+  /** 1 to 64 characters in one line, with no space at either end. */
+  name: z.string({ error: agentNameRule }).regex(agentNamePattern, { error: agentNameRule }),
   /** The system prompt: a string, or a function that returns it when a session starts. */
   instructions: z
     .union([z.string(), z.custom<InstructionsFunction>((value) => typeof value === 'function')], {
@@ -61,8 +61,8 @@ export const definitionSchema = z.strictObject({
   queues: z.record(nonBlank, count, { error: 'an object of numbers' }).optional(),
   /** Agents as tools, by tool name; each call is a session with its own bound (B-7). */
   agents: z.record(z.string(), z.custom<Agent>()).optional(),
-  /** Agents that may take the conversation over, by name, within the same bound (T-8). */
-  handoffs: z.record(z.string(), z.custom<Agent>()).optional(),
+  /** Agents that may take the conversation over, by name, within the same bound (T-8); or `{ agent, input, onHandoff }`. */
+  handoffs: z.record(z.string(), z.custom<Agent | Handoff>()).optional(),
   /** Checks what a session is given, before anything is sent (G-1). */
   checkInput: aFunction.optional(),
   /** Checks each reply before it is shown or its calls run (G-2). Checked replies do not stream. */
@@ -161,6 +161,27 @@ export interface Agent<Report = unknown, Context = unknown> {
   readonly reportType?: Report;
   readonly contextType?: Context;
 }
+
+/** What `onHandoff` is told of the call beside its input. */
+export type HandoffContext = {
+  toolCallId: string;
+  /** Aborts on the tool's timeout and when the session is aborted. */
+  abortSignal?: AbortSignal;
+  /** What the session was given as its `context`. */
+  context?: unknown;
+};
+
+/** An agent that may take the conversation over, and how (T-8). */
+export type Handoff<Input = unknown> = {
+  agent: Agent;
+  /** The schema of what the model must state with the call, such as a reason or a priority. Default: an optional reason. */
+  input?: SchemaFor<Input>;
+  /**
+   * Runs once the input is checked, as a tool does. What it returns is the result of the call, which the other agent reads;
+   * if it throws, the conversation stays where it is.
+   */
+  onHandoff?: { call(input: Input, context: HandoffContext): unknown }['call'];
+};
 
 export function isAgent(value: unknown): value is Agent {
   return isObject(value) && 'targets' in value && 'definition' in value;

@@ -1,11 +1,11 @@
 import { fieldName, PawlError, unexpected } from '../input/errors.ts';
 import type { Target } from '../model/targets.ts';
 import type { CatalogTool } from '../tools/catalog-tool.ts';
-import { handoffTool } from '../tools/handoff-tool.ts';
 import { builtInNames, finalReportName } from '../vocabulary/built-ins.ts';
 import { knownPrice } from '../vocabulary/known-prices.ts';
 import type { Price } from '../vocabulary/prices.ts';
 import { type Agent, type AgentDefinition, requireAgent, type Voice } from './definition.ts';
+import { handedAgent, handoffToolOf } from './handoff.ts';
 
 /** Whether a tool of the session belongs to a voice. */
 export function hasTool({ tools, definition }: Voice, { name, server }: Pick<CatalogTool, 'name' | 'server'>): boolean {
@@ -35,12 +35,13 @@ export function joined(alone: Alone): Agent {
   const { definition } = alone;
   const handoffs = Object.entries(definition.handoffs ?? {});
   const party = new Party(alone);
-  for (const [name, agent] of handoffs) {
+  for (const [name, entry] of handoffs) {
     const field = fieldName('handoffs', [name]);
-    checkHandoff(alone, field, agent);
-    party.own.add(party.tool(handoffTool(name, agent.definition.description), agent.voices[0]?.definition, field));
+    checkHandoff(alone, field, handedAgent(entry));
+    const tool = handoffToolOf(name, entry, field);
+    party.own.add(party.tool(tool, tool.meaning ?? handedAgent(entry).voices[0]?.definition, field));
   }
-  for (const [name, agent] of handoffs) party.invite(name, agent);
+  for (const [name, entry] of handoffs) party.invite(name, handedAgent(entry));
   const { targets, tools, voices, agents, mcpServers } = party;
   const pricing = { ...knownPrices([...targets, ...[alone.compaction?.target ?? []].flat()]), ...party.pricing };
   return { ...alone, targets, tools, voices, agents, mcpServers, pricing };
@@ -116,7 +117,8 @@ class Party {
     for (const name of voice.tools) {
       const tool = agent.tools.get(name);
       const handedTo = tool?.handsTo;
-      const meaning = handedTo === undefined ? meanings.get(name) : voiceOf(agent, handedTo).definition;
+      const meaning =
+        tool?.meaning ?? (handedTo === undefined ? meanings.get(name) : voiceOf(agent, handedTo).definition);
       if (tool !== undefined) this.tool(tool, meaning, field);
       else this.mean(name, meaning, field);
     }

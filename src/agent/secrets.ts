@@ -4,6 +4,7 @@ import { collect, secretHeaders, secretsOfConfig } from '../secrets/credentials.
 import { longestFirst, longSecrets } from '../secrets/spellings.ts';
 import { secretsOfTool } from '../secrets/tool-secrets.ts';
 import type { AgentDefinition } from './definition.ts';
+import { handedAgent } from './handoff.ts';
 
 /** Never forgotten: an inspector may show a session long after its agent is gone. */
 const noted = new Set<string>();
@@ -39,7 +40,7 @@ export function secretsOf(definition: AgentDefinition, ofTree: readonly string[]
     ...secretHeaders(settings?.headers ?? {}),
     ...[...models.map(modelIn), ...(compact?.model === undefined ? [] : [modelIn(compact.model)])].flatMap(keyOf),
   ];
-  for (const agent of [...Object.values(agents), ...Object.values(handoffs)])
+  for (const agent of [...Object.values(agents), ...Object.values(handoffs).map(handedAgent)])
     found.push(...secretsOf(agent.definition));
   collect(settings?.providerOptions ?? {}, found);
   for (const tool of Object.values(tools)) found.push(...secretsOfTool(tool));

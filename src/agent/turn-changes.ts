@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import type { ContextWindow, Counters, JsonObject, Message } from '../../machines/index.ts';
+import type { ContextWindow, Counters, JsonObject, Message, ToolChoice } from '../../machines/index.ts';
 import { check } from '../input/check.ts';
 import { type PawlError, unexpected } from '../input/errors.ts';
 import { nonBlank, text } from '../input/shapes.ts';
 import { lazily } from '../platform/lazily.ts';
+import { builtInNames } from '../vocabulary/built-ins.ts';
 import { type ModelSettings, settingsSchema } from '../vocabulary/settings.ts';
 
 /** What `prepareTurn` receives about the next turn. */
@@ -32,6 +33,11 @@ export type TurnChanges = {
   activeTools?: readonly string[];
   /** `planned` offers only `activeTools`, which invalidates the cached prefix. Default: all tools are offered. */
   offer?: 'planned';
+  /**
+   * `required`: the model must call a tool; `{ tool }`: this one. Does not hold on the last turn, nor where only the report is
+   * offered (B-5b). Default: the model decides.
+   */
+  toolChoice?: 'auto' | 'required' | { tool: string };
   /** Instructions in place of the agent's. */
   instructions?: string;
   /** The models that may be tried, by target name (`provider:model`), in the order to try them. */
@@ -52,6 +58,11 @@ const changesSchema = lazily(() =>
   z.strictObject({
     activeTools: z.array(nonBlank, { error: 'an array of tool names' }).optional(),
     offer: z.literal('planned', { error: 'planned' }).optional(),
+    toolChoice: z
+      .union([z.enum(['auto', 'required']), z.strictObject({ tool: nonBlank })], {
+        error: "'auto', 'required' or { tool }",
+      })
+      .optional(),
     instructions: text.optional(),
     models: z
       .array(nonBlank, { error: 'an array of target names' })
@@ -76,11 +87,12 @@ export type CheckedChanges = {
   targets: number[] | null;
   instructions: string | null;
   settings: JsonObject | null;
+  toolChoice: ToolChoice | null;
 };
 
 /** Checks what `prepareTurn` returned. Throws `invalid_options` for anything that the session does not have. */
 export function checkedChanges(returned: unknown, { tools, targets, window }: Choice): CheckedChanges {
-  const { activeTools, offer, instructions, models, settings } = check(
+  const { activeTools, offer, toolChoice, instructions, models, settings } = check(
     changesSchema(),
     returned ?? {},
     '',
@@ -88,6 +100,11 @@ export function checkedChanges(returned: unknown, { tools, targets, window }: Ch
   );
   for (const [index, name] of (activeTools ?? []).entries())
     if (!tools.has(name)) throw notAmong(`activeTools[${index}]`, name, 'the tools of this turn', tools);
+  const forced = typeof toolChoice === 'object' ? toolChoice.tool : null;
+  if (forced !== null) {
+    const permitted = [...tools].filter((name) => builtInNames.includes(name) || (activeTools?.includes(name) ?? true));
+    if (!permitted.includes(forced)) throw notAmong('toolChoice.tool', forced, 'the tools of this turn', permitted);
+  }
   const indices = models?.map((name, index) => {
     const target = targets.get(name);
     if (target === undefined) throw notAmong(`models[${index}]`, name, 'the models of this turn', targets.keys());
@@ -104,6 +121,7 @@ export function checkedChanges(returned: unknown, { tools, targets, window }: Ch
     targets: indices ?? null,
     instructions: instructions ?? null,
     settings: settings === undefined ? null : (JSON.parse(JSON.stringify(settings)) as JsonObject),
+    toolChoice: toolChoice === 'auto' ? null : (toolChoice ?? null),
   };
 }
 

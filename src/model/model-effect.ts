@@ -7,6 +7,7 @@ import type {
   Reply,
   ReplyCall,
   ReportVerdict,
+  ToolChoice,
 } from '../../machines/index.ts';
 import type { RequestMeter } from '../context/request-meter.ts';
 import type { Clock } from '../host/clock.ts';
@@ -23,6 +24,8 @@ export type ModelEffectOptions = {
   pricing: Record<string, Price>;
   /** Returns the settings of the current turn. */
   settings: () => ModelSettings;
+  /** Returns which call the model must make in the current turn; null if it decides (B-5b). */
+  toolChoice: () => ToolChoice | null;
   /** Timeouts in ms: for the request, and between two parts of its stream. */
   timeoutMs: number;
   idleTimeoutMs: number;

@@ -1,5 +1,11 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
-import { degenerateFinish, type Fault, type ModelRequest, oversizedFinish } from '../../machines/index.ts';
+import {
+  degenerateFinish,
+  type Fault,
+  type ModelRequest,
+  oversizedFinish,
+  type ToolChoice,
+} from '../../machines/index.ts';
 import { withOneRequest } from '../http/bounded-fetch.ts';
 import { ownCopy } from '../platform/own-copy.ts';
 import type { Pass } from '../shared/gate.ts';
@@ -111,8 +117,8 @@ async function send(
 }
 
 function buildCall(
-  { settings, prompts }: ModelEffectOptions,
-  { notice, omit, omitText }: ModelRequest,
+  { settings, prompts, toolChoice }: ModelEffectOptions,
+  { notice, omit, omitText, permission }: ModelRequest,
   provider: string,
   offered: readonly OfferedTool[],
   abortSignal: AbortSignal,
@@ -126,7 +132,14 @@ function buildCall(
     ...{ provider, notice, omit, omitText, promptCaching, ownMark: own, markedTools },
   });
   const tools: Partial<LanguageModelV4CallOptions> =
-    offered.length > 0 ? { tools: offered.map(ownCopy), toolChoice: { type: 'auto' } } : {};
+    offered.length > 0
+      ? { tools: offered.map(ownCopy), toolChoice: choiceOf(permission === 'all' ? toolChoice() : null) }
+      : {};
   // A middleware may change these: nothing of it is in another request (T-3).
   return { callOptions: { ...ownCopy(given), ...tools, prompt, abortSignal }, marks };
+}
+
+function choiceOf(choice: ToolChoice | null): NonNullable<LanguageModelV4CallOptions['toolChoice']> {
+  if (typeof choice === 'object') return choice === null ? { type: 'auto' } : { type: 'tool', toolName: choice.tool };
+  return { type: choice };
 }

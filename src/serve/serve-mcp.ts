@@ -10,6 +10,7 @@ import { lazily } from '../platform/lazily.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
 import { metadataShape } from '../vocabulary/metadata.ts';
+import { toolNameOf } from '../vocabulary/tool-names.ts';
 import { checkHttp, httpSchema } from './http-options.ts';
 import type { ServedAgent, ServeMcpOptions } from './served-agent.ts';
 
@@ -70,7 +71,8 @@ export async function serveMcp(given: Agent | readonly Agent[], options: ServeMc
 /** Throws unless the agents have names of their own, and those of `tasks` are among them, with a journal. */
 function checkNames(agents: readonly Agent[], { tasks = false, journal }: ServeMcpOptions): void {
   const names = agents.map(({ name }) => name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  const tools = names.map(toolNameOf);
+  const twice = tools.find((name, index) => tools.indexOf(name) !== index);
   if (twice !== undefined)
     throw new PawlError('invalid_options', `\`agents\` must have distinct names; got "${twice}" twice.`);
   if (tasks === false) {

@@ -85,6 +85,8 @@ export type CatalogTool = {
   server?: string;
   /** A call hands the conversation to the agent of this name (T-8). */
   handsTo?: string;
+  /** What its name stands for in a shared conversation; default: the agent of that name. */
+  meaning?: object;
   /** The input is a text; the conversation, policies and events hold it as `{ text }`. */
   takesText?: boolean;
   /** Its provider may give the result in a later reply. */

@@ -13,9 +13,9 @@ const own = { name: 'own', description: 'a', contentSchema: {}, validate: () => 
 describe('an invalid definition', () => {
   it.each<[Record<string, unknown>, string, string]>([
     [
-      { name: 'no spaces please' },
+      { name: ' none at its ends' },
       'invalid_agent',
-      '`name` must be 1 to 64 characters from A-Z, a-z, 0-9, _ and -; got "no spaces please".',
+      '`name` must be 1 to 64 characters in one line, with no space at either end; got " none at its ends".',
     ],
     [{ models: [] }, 'invalid_agent', '`models` must be an array with at least one model; got [].'],
     [

@@ -10,7 +10,9 @@ const choice: Choice = {
   ]),
   window: { windowTokens: 1_000, reserveTokens: 250 },
 };
-const nothing = { tools: null, offersThese: false, targets: null, instructions: null, settings: null };
+const nothing = {
+  ...{ tools: null, offersThese: false, toolChoice: null, targets: null, instructions: null, settings: null },
+};
 
 /** Returns the message of the error for what `prepareTurn` returned. */
 function problemOf(returned: unknown, among: Choice = choice): string {
@@ -37,8 +39,8 @@ describe('T-7: what a turn may do differently', () => {
         choice,
       ),
     ).toEqual({
+      ...nothing,
       tools: ['search'],
-      offersThese: false,
       targets: [1, 0],
       instructions: 'Look.',
       settings: { temperature: 0, maxOutputTokens: 250 },
@@ -58,6 +60,20 @@ describe('T-7: what a turn may do differently', () => {
       '`models[1]` must be one of the models of this turn (test:one, test:two); got "test:three".',
     );
     expect(problemOf({ activeTools: ['delete'] }, { ...choice, tools: new Set() })).toContain('(none)');
+  });
+
+  it('B-5b: may say which call is made, of those that it permits', () => {
+    const chosen = (toolChoice: unknown, over = {}) => checkedChanges({ toolChoice, ...over }, choice).toolChoice;
+    expect(chosen('auto')).toBeNull();
+    expect(chosen('required')).toBe('required');
+    expect(chosen({ tool: 'search' })).toEqual({ tool: 'search' });
+    expect(chosen({ tool: 'final_report' }, { activeTools: [] })).toEqual({ tool: 'final_report' });
+    expect(problemOf({ toolChoice: { tool: 'search' }, activeTools: [] })).toBe(
+      '`toolChoice.tool` must be one of the tools of this turn (final_report); got "search".',
+    );
+    expect(problemOf({ toolChoice: 'none' })).toBe(
+      "`toolChoice` must be 'auto', 'required' or { tool }; got \"none\".",
+    );
   });
 
   it('leaves the room that the context guard keeps free', () => {

@@ -56,6 +56,14 @@ describe('what an MCP client sees of an agent', () => {
         },
       },
     ]);
+    const spaced = await connected(() => delivered, { agent: helper({ name: 'A helper: yours' }) });
+    expect((await spaced.client.listTools()).tools[0]).toMatchObject({
+      name: 'A_helper_yours',
+      title: 'A helper: yours',
+    });
+    expect(await spaced.client.callTool({ name: 'A_helper_yours', arguments: { prompt: 'Go.' } })).toMatchObject({
+      content: [{ type: 'text' }],
+    });
     const described = await connected(() => delivered, { agent: helper({ description: 'Helps.' }) });
     expect((await described.client.listTools()).tools[0]?.description).toBe('Helps.');
   });

@@ -30,7 +30,7 @@ export const slipsOfSrc: Breakage[] = [
   {
     name: 'S-5: secrets of agents in `handoffs` are forgotten',
     file: 'src/agent/secrets.ts',
-    from: '[...Object.values(agents), ...Object.values(handoffs)]',
+    from: '[...Object.values(agents), ...Object.values(handoffs).map(handedAgent)]',
     to: '[...Object.values(agents)]',
   },
   {

@@ -17,7 +17,16 @@ export const called = (toolName: string, input: string) => ({
   input,
 });
 const request: ModelRequest = {
-  ...{ turn: 2, attempt: 3, target: 0, notice: 'Note.', offer: 'all' as never, textMayReport: true, omit: ['c9'] },
+  ...{
+    turn: 2,
+    attempt: 3,
+    target: 0,
+    notice: 'Note.',
+    offer: 'all' as never,
+    permission: 'all' as never,
+    textMayReport: true,
+    omit: ['c9'],
+  },
   omitText: 0,
 };
 export const verdict = { ok: true } as never;
@@ -58,6 +67,7 @@ export async function requested(
     targets: [{ name: 'one', model: async () => model } as never],
     pricing: { one: { input: 1_000_000, output: 2_000_000 } },
     settings: () => ({}),
+    toolChoice: () => null,
     ...{ timeoutMs: 10_000, idleTimeoutMs: 5_000, replyBytes: 1_000 },
     prompts: {
       catchUp: () => null,

@@ -14,6 +14,7 @@ import { nonBlank } from '../../input/shapes.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import { isRecord } from '../../platform/plain-json.ts';
 import { packageVersion } from '../../platform/version.ts';
+import { toolNameOf } from '../../vocabulary/tool-names.ts';
 import type { AgentCalls, CallOptions } from './agent-calls.ts';
 import { tasksExtension } from './agent-tasks.ts';
 import { approvalForm, decisionIn } from './approval-form.ts';
@@ -45,7 +46,8 @@ export type StartedCall = { ended: AbortSignal; cancelled: (requestId: RequestId
  */
 export function agentServer(calls: AgentCalls, startOfCall: () => StartedCall): Server {
   const { agents, tasks } = calls;
-  const [only, ...others] = agents.keys();
+  const byTool = new Map([...agents.values()].map((agent) => [toolNameOf(agent.name), agent]));
+  const [only, ...others] = byTool.keys();
   const name = others.length === 0 && only !== undefined ? only : 'pawl';
   const extensions = tasks === null ? {} : { extensions: { [tasksExtension]: {} } };
   const server = new Server(
@@ -57,7 +59,7 @@ export function agentServer(calls: AgentCalls, startOfCall: () => StartedCall): 
   server.setRequestHandler('tools/list', () => ({ tools: [...agents.values()].map(toolOf) }));
   if (tasks !== null) serveTasks(server, tasks);
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
-    const agent = agents.get(params.name);
+    const agent = byTool.get(params.name);
     if (agent === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `unknown tool ${params.name}`);
     const prompt = promptIn(params.arguments);
     if (tasks?.names.has(agent.name) === true && declaresTasks(mcpReq.envelope)) return calls.beginTask(agent, prompt);
@@ -88,7 +90,8 @@ type Request = ServerContext['mcpReq'];
 
 function toolOf({ name, definition }: Agent) {
   const description = definition.description ?? `Gives a task to the agent ${name} and returns its report.`;
-  return { name, description, inputSchema };
+  const tool = toolNameOf(name);
+  return { name: tool, ...(tool !== name && { title: name }), description, inputSchema };
 }
 
 /** Whether the client can ask a person. */

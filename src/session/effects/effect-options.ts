@@ -20,7 +20,7 @@ type UserCode = Pick<ToolEffectOptions, 'clock' | 'timeoutMs' | 'onError'>;
 export function modelOptions(
   { agent, log: written, around, secrets }: SessionIdentity,
   observer: Observer,
-  { catalog, settings, checks, isReadable }: TurnTools,
+  { catalog, settings, toolChoice, checks, isReadable }: TurnTools,
   meter: RequestMeter,
   userCode: UserCode,
 ): ModelEffectOptions {
@@ -31,6 +31,7 @@ export function modelOptions(
     targets: agent.targets,
     pricing: agent.pricing,
     settings,
+    toolChoice,
     timeoutMs: limits.modelTimeoutMs,
     idleTimeoutMs: limits.modelIdleTimeoutMs,
     replyBytes: limits.replyBytes,

@@ -76,6 +76,8 @@ export async function planTurn(
       tools: isNarrow ? tools : null,
       offered: isNarrow && !isWhole ? offered : null,
       settings: changes.settings,
+      // On the last turn the model decides (B-5b).
+      ...(changes.toolChoice !== null && !isLastTurn && { toolChoice: changes.toolChoice }),
     };
     const growth = meter.growth(plan.instructions ?? own, catalog.offeredOf(plan.offered));
     return { ok: true, plan, growth };

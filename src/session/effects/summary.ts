@@ -74,8 +74,9 @@ export async function summaryOf(
   const outcome = await admissions.summary(target, tokens, signal, async (pass) => {
     model.sight({ type: 'summary.requested', turn, target: target.name });
     await written();
-    const request = { turn, attempt: 0, target: 0, notice: null, offer: 'all' as const, textMayReport: false };
-    return requestModel(summaryOptions(model, target, source), { ...request, omit: [], omitText: 0 }, signal, pass);
+    const request = { turn, attempt: 0, target: 0, notice: null, offer: 'all' as const, permission: 'all' as const };
+    const untouched = { textMayReport: false, omit: [], omitText: 0 };
+    return requestModel(summaryOptions(model, target, source), { ...request, ...untouched }, signal, pass);
   });
   if (outcome === null) return { detail: 'The shared budget has no more than the report left.', asked: null };
   const { reply, fault, usage, costUsd, guessedTokens = 0 } = outcome;
@@ -99,6 +100,7 @@ function summaryOptions(model: ModelEffectOptions, target: Target, source: Promp
     ...model,
     targets: [target],
     settings: () => ({}),
+    toolChoice: () => null,
     prompts: new PromptBuilder(source, forms),
     prepareFiles: () => null,
     callIds: new Set(),

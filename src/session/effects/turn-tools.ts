@@ -1,3 +1,4 @@
+import type { ToolChoice } from '../../../machines/index.ts';
 import { allHave, voiceOf } from '../../agent/handoffs.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Observer } from '../../observe/observer.ts';
@@ -23,6 +24,8 @@ export function turnTools(
 ): {
   catalog: Catalog;
   settings: () => ModelSettings;
+  /** Which call the model must make; null if it decides. */
+  toolChoice: () => ToolChoice | null;
   checks: Checks;
   /** The context for the agent that has the conversation. */
   context: () => unknown;
@@ -48,6 +51,7 @@ export function turnTools(
     context,
   });
   const settings = () => ({ ...voiceOf(agent, speaker()).definition.settings, ...conversation.plan?.settings });
+  const toolChoice = () => conversation.plan?.toolChoice ?? null;
   const isReadable = allHave(agent, optionalBuiltIns.readResult);
-  return { catalog, settings, checks, context, isReadable };
+  return { catalog, settings, toolChoice, checks, context, isReadable };
 }

@@ -3,6 +3,7 @@ import { jsonSchema } from '@ai-sdk/provider-utils';
 import { z } from 'zod';
 import { defineAgent } from '../../agent/define-agent.ts';
 import { type Agent, type AgentDefinition, requireAgent } from '../../agent/definition.ts';
+import { handedAgent } from '../../agent/handoff.ts';
 import { check } from '../../input/check.ts';
 import { PawlError, reasonOf } from '../../input/errors.ts';
 import { nonBlank } from '../../input/shapes.ts';
@@ -58,12 +59,12 @@ export async function recordedAgent<Report, Context>(
   const checked = check(optionsSchema, options, 'options', 'invalid_options');
   const entries = await entriesOf(source);
   const { head, agents } = recordingsIn(entries);
-  const made = new Map<Agent, Agent>();
-  const replaced = (agent: Agent): Agent => {
-    const known = made.get(agent) ?? defineAgent(replacedIn(agent, agents.get(agent.name) ?? null, checked, replaced));
-    made.set(agent, known as Agent);
-    return known as Agent;
-  };
+  // A sub-agent's session has its own recording; an agent that takes the conversation over answers from that of the session.
+  const replaced = onceEach((agent) => {
+    const session = answeringOf(agents.get(agent.name) ?? null, checked);
+    const handed = onceEach((other) => defineAgent(replacedIn(other, session, checked, { replaced, handed })));
+    return handed(agent);
+  });
   const { prompt, messages, metadata } = head;
   // The prompt is the last of the messages.
   const before = prompt === null ? messages : messages.slice(0, -1);
@@ -74,6 +75,16 @@ export async function recordedAgent<Report, Context>(
       ...(before.length > 0 && { messages: before as never }),
       ...(Object.keys(metadata).length > 0 && { metadata }),
     },
+  };
+}
+
+/** Two agents that share a third share what takes its place. */
+function onceEach(make: (agent: Agent) => Agent): (agent: Agent) => Agent {
+  const made = new Map<Agent, Agent>();
+  return (agent) => {
+    const known = made.get(agent) ?? make(agent);
+    made.set(agent, known);
+    return known;
   };
 }
 
@@ -90,26 +101,39 @@ async function entriesOf(source: RecordedSource): Promise<readonly JournalEntry[
   }
 }
 
+/** What answers in the place of a session's models and tools. */
+type Answering = { model: SdkModel; answers: Answers; offered: AgentRecording['offered'] };
+
+function answeringOf(
+  recording: AgentRecording | null,
+  { strict, afterwards }: { strict: boolean; afterwards?: SdkModel | undefined },
+): Answering {
+  const { provider = 'recorded', modelId = 'none', exchanges = [] } = recording ?? {};
+  const { answers = new Map(), offered = new Map() } = recording ?? {};
+  const model = answeringModel({ provider, modelId, exchanges }, { strict, ...(afterwards && { afterwards }) });
+  return { model, answers, offered };
+}
+
 function replacedIn(
   { definition }: Agent,
-  recording: AgentRecording | null,
-  {
-    strict,
-    afterwards,
-    realTools,
-  }: { strict: boolean; afterwards?: SdkModel | undefined; realTools: readonly string[] },
-  replaced: (agent: Agent) => Agent,
+  { model, answers, offered }: Answering,
+  { realTools }: { realTools: readonly string[] },
+  { replaced, handed: replacedHere }: Record<'replaced' | 'handed', (agent: Agent) => Agent>,
 ): AgentDefinition {
   const { agents = {}, handoffs = {}, tools = {}, mcpServers: _, ...rest } = definition;
+  // Its own code does not run: what it returned is in the conversation.
+  const handed = (all: NonNullable<AgentDefinition['handoffs']>) =>
+    Object.fromEntries(
+      Object.entries(all).map(([name, entry]) => {
+        const agent = replacedHere(handedAgent(entry));
+        if (!('agent' in entry)) return [name, agent];
+        const { input, onHandoff } = entry;
+        const answer = onHandoff && answerFrom(`transfer_to_${name}`, answers);
+        return [name, { agent, ...(input && { input }), ...(answer && { onHandoff: answer }) }];
+      }),
+    );
   const mapped = (all: Readonly<Record<string, Agent>>) =>
     Object.fromEntries(Object.entries(all).map(([name, agent]) => [name, replaced(agent)]));
-  const {
-    provider = 'recorded',
-    modelId = 'none',
-    exchanges = [],
-    answers = new Map(),
-    offered = new Map(),
-  } = recording ?? {};
   const own = Object.entries(tools).map(([name, tool]) => [
     name,
     realTools.includes(name) ? tool : answering(name, tool, answers),
@@ -120,12 +144,10 @@ function replacedIn(
   );
   return {
     ...rest,
-    models: [
-      answeringModel({ provider, modelId, exchanges }, { strict, ...(afterwards !== undefined && { afterwards }) }),
-    ],
+    models: [model],
     tools: Object.fromEntries([...own, ...ofServers]),
     ...(Object.keys(agents).length > 0 && { agents: mapped(agents) }),
-    ...(Object.keys(handoffs).length > 0 && { handoffs: mapped(handoffs) }),
+    ...(Object.keys(handoffs).length > 0 && { handoffs: handed(handoffs) }),
   };
 }
 
