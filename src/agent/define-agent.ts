@@ -26,6 +26,7 @@ import type { CatalogTool } from '../tools/catalog-tool.ts';
 import { handoffName } from '../tools/handoff-tool.ts';
 import { localTool } from '../tools/local.ts';
 import { checkServer } from '../tools/mcp/definition.ts';
+import { CachedTool } from '../tools/running/cache.ts';
 import { builtInNames } from '../vocabulary/built-ins.ts';
 import { limitsSchema } from '../vocabulary/limits.ts';
 import { nameRule, toolNamePattern } from '../vocabulary/tool-names.ts';
@@ -72,6 +73,8 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }, Con
   const format = problems.collect(() => reportFormat(definition?.report ?? { format: 'text' })) ?? textFormat;
   const tools = given.tools.flatMap(([name, tool]) => problems.collect(() => checkedTool(name, tool)) ?? []);
   const finish = problems.collect(() => finishOf(definition));
+  const { cache } = definition ?? {};
+  const reports = cache && problems.collect(() => new CachedTool(definition.name, cache, 'cache', 'invalid_agent'));
   const contextSchema = definition?.contextSchema;
   const checkContext =
     contextSchema === undefined ? undefined : problems.collect(() => checkAtOnce(contextSchema, 'contextSchema'));
@@ -95,6 +98,7 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }, Con
     compaction: compaction ?? null,
     shown: null,
     checkContext: checkContext ?? null,
+    reports: reports ?? null,
     tools: toolsOf({ ...definition, ...(finish !== undefined && { finish }) }, tools, format),
   };
   return Object.freeze(joined(alone)) as unknown as DefinedAgent<R, Context>;

@@ -13,6 +13,7 @@ import type { CatalogTool } from '../tools/catalog-tool.ts';
 import type { LocalTool } from '../tools/local.ts';
 import type { McpServerDefinition } from '../tools/mcp/pool.ts';
 import type { ToolPolicy } from '../tools/policies.ts';
+import type { CachedTool, ToolCache } from '../tools/running/cache.ts';
 import { type BuiltIns, optionalBuiltIns } from '../vocabulary/built-ins.ts';
 import type { Limits } from '../vocabulary/limits.ts';
 import { type Price, priceSchema } from '../vocabulary/prices.ts';
@@ -71,6 +72,8 @@ export const definitionSchema = z.strictObject({
   checkReport: aFunction.optional(),
   /** Called before each turn, to set its tools, instructions, models and settings (T-7). */
   prepareTurn: z.custom<PrepareTurn>((value) => typeof value === 'function', { error: 'a function' }).optional(),
+  /** Whether, and how, its reports are used again where it is a sub-agent (C-9c). The input of `key` is `{ prompt }`. */
+  cache: z.custom<ToolCache>().optional(),
   /** The agent's purpose, for agents that use it as a tool or hand over to it. */
   description: text.optional(),
   /** Every policy must allow a call. */
@@ -157,6 +160,8 @@ export interface Agent<Report = unknown, Context = unknown> {
   readonly shown: ReadonlySet<string> | null;
   /** Checks a session's context; null for an agent without `contextSchema`. */
   readonly checkContext: CheckAtOnce | null;
+  /** Its reports as a sub-agent, which are used again; null for an agent without `cache`. */
+  readonly reports: CachedTool | null;
   /** For the type checker only; never set. */
   readonly reportType?: Report;
   readonly contextType?: Context;

@@ -51,6 +51,7 @@ const places: Record<keyof AgentDefinition, ((own: string) => Partial<AgentDefin
   compact: () => ({ compact: { model: 'openai:gpt-5' } }),
   pricing: null,
   queues: null,
+  cache: null,
   telemetry: null,
 };
 const holding = Object.entries(places).flatMap(([field, make]) => (make === null ? [] : [[field, make] as const]));

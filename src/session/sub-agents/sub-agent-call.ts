@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import type { Agent } from '../../agent/definition.ts';
 import { lazily } from '../../platform/lazily.ts';
+import type { CatalogTool, ToolRun } from '../../tools/catalog-tool.ts';
 import { success } from '../../tools/result.ts';
 import { ToolError } from '../../vocabulary/tool-error.ts';
 import type { SessionResult } from '../session.ts';
@@ -20,8 +22,25 @@ export const callIsOver = new Error('its call was aborted');
 
 export const budgetSpent = 'The shared budget is spent: do the task yourself, or report what you have.';
 
-export function tooDeep(maxDepth: number) {
-  return { slug: 'depth_exceeded' as const, reason: `Sub-agent depth limit: ${maxDepth - 1}. Do it yourself.` };
+/** What the model is told of a sub-agent: its purpose and its input, and why a call is refused if it would be too deep. */
+export function offeredAs(
+  { name, definition }: Agent,
+  { depth, maxDepth }: { depth: number; maxDepth: number },
+): { description: string; input: ReturnType<typeof subAgentInput>; refusal?: NonNullable<CatalogTool['refusal']> } {
+  const { description = `Gives a task to the agent ${name} and returns its report.` } = definition;
+  const reason = `Sub-agent depth limit: ${maxDepth - 1}. Do it yourself.`;
+  const refusal = { slug: 'depth_exceeded' as const, reason };
+  return { description, input: subAgentInput(), ...(depth >= maxDepth && { refusal }) };
+}
+
+/** Returns the report that an earlier session of the agent gave for the same prompt, if it is kept, or makes one (C-9c). */
+export function cachedReport(
+  { reports }: Agent,
+  prompt: string,
+  { noteCached, ...run }: ToolRun,
+  make: () => Promise<unknown>,
+): Promise<unknown> {
+  return reports === null ? make() : reports.value({ ...run, input: { prompt } }, make, noteCached);
 }
 
 /** Returns what a sub-agent reported, as the value of its call. Throws what the call's result says of any other end. */

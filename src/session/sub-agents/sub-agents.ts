@@ -6,7 +6,7 @@ import { schemaTool } from '../../tools/schema-tool.ts';
 import type { SessionResult } from '../session.ts';
 import { Away } from './away.ts';
 import type { Grants } from './grants.ts';
-import { budgetSpent, callIsOver, subAgentInput, subAgentReport, tooDeep } from './sub-agent-call.ts';
+import { budgetSpent, cachedReport, callIsOver, offeredAs, subAgentReport } from './sub-agent-call.ts';
 import type { Child, SubSession } from './sub-session.ts';
 
 export type SubAgentsOptions = {
@@ -33,16 +33,15 @@ export class SubAgents {
   }
 
   tool(name: string, agent: Agent): CatalogTool {
-    const { depth, maxDepth } = this.options;
-    const { description = `Gives a task to the agent ${agent.name} and returns its report.` } = agent.definition;
     return schemaTool({
-      name,
-      description,
-      input: subAgentInput(),
-      execute: ({ prompt }, run) => this.run(name, agent, prompt, run),
+      ...{ name, ...offeredAs(agent, this.options) },
+      execute: ({ prompt }, run) => {
+        const report = () => this.run(name, agent, prompt, run);
+        const hasBegun = this.ended.has(run.callId) || this.restored.has(run.callId);
+        return hasBegun ? report() : cachedReport(agent, prompt, run, report);
+      },
       timeoutMs: null,
       afterCrash: 'continue',
-      ...(depth >= maxDepth && { refusal: tooDeep(maxDepth) }),
     });
   }
 

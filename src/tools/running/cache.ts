@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { unlessAborted } from '../../host/deadline.ts';
 import { check } from '../../input/check.ts';
+import type { PawlErrorCode } from '../../input/errors.ts';
 import { aFunction, hasMethods, milliseconds } from '../../input/shapes.ts';
 import { isRecord, plainJson } from '../../platform/plain-json.ts';
 
@@ -50,16 +52,16 @@ function memoryCache(): CacheStore {
   };
 }
 
-/** The values of one tool, which all sessions of its agent share. Calls with the same key that run at once are one. */
+/** The values of one tool or sub-agent, which all sessions share. Calls with the same key that run at once are one. */
 export class CachedTool {
   private readonly cache: ToolCache;
   private readonly store: CacheStore;
   private readonly name: string;
   private readonly flights = new Map<string, Promise<unknown>>();
 
-  /** Throws `invalid_tool` for a cache that cannot be. */
-  constructor(name: string, given: ToolCache) {
-    check<unknown>(cacheSchema, given, `tools.${name}.cache`, 'invalid_tool');
+  /** Throws `code` for a cache that cannot be, by its `field`. */
+  constructor(name: string, given: ToolCache, field: string, code: PawlErrorCode) {
+    check<unknown>(cacheSchema, given, field, code);
     this.name = name;
     this.cache = given;
     this.store = given.store ?? memoryCache();
@@ -67,7 +69,7 @@ export class CachedTool {
 
   /** Returns the value that is kept for an input, or makes it. `hit` is told how old a kept one is, in ms. */
   async value(
-    { input, context, now }: { input: unknown; context: unknown; now: () => number },
+    { input, context, now, signal }: { input: unknown; context: unknown; now: () => number; signal: AbortSignal },
     make: () => Promise<unknown>,
     hit: (ageMs: number) => void,
   ): Promise<unknown> {
@@ -81,7 +83,8 @@ export class CachedTool {
         return kept.value;
       }
       const flight = this.flights.get(key);
-      if (flight === undefined) return this.fly(key, now, make);
+      // One that is cut off keeps nobody waiting, even if it never ends.
+      if (flight === undefined) return this.fly(key, now, () => unlessAborted(signal, make()));
       // Another call makes it. If that fails, or is aborted, this one has its own try.
       const made = await flight.then(
         (value) => ({ value }),

@@ -233,11 +233,10 @@ async function invoked(
     const returned = await tool.execute(input, run);
     return isStreamed(returned) ? await lastOf(returned, run, limits) : returned;
   };
-  const { context } = run;
   const value =
     tool.cache === undefined
       ? await made()
-      : await tool.cache.value({ input, context, now: () => run.now() }, made, (ageMs) => run.noteCached(ageMs));
+      : await tool.cache.value({ ...run, input }, made, (ageMs) => run.noteCached(ageMs));
   return renderedBy(tool, value, input, run, limits);
 }
 
