@@ -79,7 +79,7 @@ const table = {
   model: textFlag('model', 'PROVIDER:ID', "instead of the agent's; with --base-url, a name", anyAgent),
   baseUrl: textFlag('base-url', 'URL', 'an OpenAI-compatible server, such as Ollama', anyAgent),
   mcp: textFlag('mcp', 'FILE', 'the agent to serve as an MCP server', ['serve']),
-  openai: textFlag('openai', 'FILE', 'the agent to serve over an OpenAI-compatible API', ['serve']),
+  openai: textFlag('openai', 'FILE', 'the agent to serve over OpenAI’s and Anthropic’s APIs', ['serve']),
   http: flag('http', 'PORT', 'serve over HTTP on 127.0.0.1; --mcp alone uses stdio', ['serve'], port),
   journal: textFlag('journal', 'FILE', 'the journal to write or read (reads pawl.db by default)', [
     'run',

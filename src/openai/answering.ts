@@ -1,9 +1,8 @@
 import type { SessionEvent } from '../observe/events.ts';
 import { pushedEvents } from '../serve/event-stream.ts';
 import type { SessionResult } from '../session/session.ts';
-import { failureBody } from './outcome.ts';
 
-/** How a session is told in one of OpenAI's APIs. */
+/** How a session is told in one of the APIs. */
 export type Answering = {
   begin(): object[];
   events(event: SessionEvent): object[];
@@ -11,6 +10,8 @@ export type Answering = {
   end(result: SessionResult): object[];
   /** The whole answer of a session that succeeded, for a request without a stream. */
   whole(result: SessionResult): object;
+  /** The whole answer of a session that did not succeed. */
+  failed(result: SessionResult): object;
   /** The last line of a stream, if it has one. */
   readonly last: string | null;
 };
@@ -27,7 +28,9 @@ export type AskedSession = {
 /** Answers a request once the session has ended: with 422 if it failed. */
 export async function answeredWhole({ result }: AskedSession, answering: Answering): Promise<Response> {
   const ended = await result;
-  return ended.success ? Response.json(answering.whole(ended)) : Response.json(failureBody(ended), { status: 422 });
+  return ended.success
+    ? Response.json(answering.whole(ended))
+    : Response.json(answering.failed(ended), { status: 422 });
 }
 
 /** Answers a request with server-sent events, as they come. */

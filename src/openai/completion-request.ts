@@ -44,6 +44,9 @@ const messageSchema = z.discriminatedUnion(
   { error: 'a system, developer, user or assistant message: the tools are the agent’s own' },
 );
 
+/** A client's own tools would change who answers. */
+export const toolsAreTheAgents = z.array(z.never({ error: 'left out: the tools are the agent’s own' })).nullish();
+
 /** The fields that Pawl reads. Those that tune a model, such as `temperature`, are ignored: the agent sets them. */
 const requestSchema = z.object({
   model: z.string({ error: 'the name of an agent' }),
@@ -54,8 +57,8 @@ const requestSchema = z.object({
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
   // Options that would change the kind of answer are refused.
   n: z.literal(1, { error: '1: an agent gives one answer' }).nullish(),
-  tools: z.array(z.never({ error: 'left out: the tools are the agent’s own' })).nullish(),
-  functions: z.array(z.never({ error: 'left out: the tools are the agent’s own' })).nullish(),
+  tools: toolsAreTheAgents,
+  functions: toolsAreTheAgents,
   response_format: z
     .object({ type: z.literal('text', { error: 'text: the format of the report is the agent’s' }) })
     .nullish(),
@@ -109,11 +112,11 @@ function inputMessage(message: z.output<typeof messageSchema>): InputMessage[] {
   switch (message.role) {
     case 'system':
     case 'developer':
-      return [{ role: 'user', content: textOf(message.content) }];
+      return [{ role: 'user', content: joinedText(message.content) }];
     case 'assistant':
-      return message.content == null || textOf(message.content) === ''
+      return message.content == null || joinedText(message.content) === ''
         ? []
-        : [{ role: 'assistant', content: textOf(message.content) }];
+        : [{ role: 'assistant', content: joinedText(message.content) }];
     case 'user':
       if (typeof message.content === 'string') return [{ role: 'user', content: message.content }];
       return [{ role: 'user', content: message.content.map(inputPart) }];
@@ -145,6 +148,7 @@ function mediaTypeOf(url: string): string | undefined {
   return /^data:([^;,]+)/.exec(url)?.[1];
 }
 
-function textOf(content: string | { text: string }[]): string {
+/** Text from its parts. */
+export function joinedText(content: string | { text: string }[]): string {
   return typeof content === 'string' ? content : content.map(({ text }) => text).join('\n');
 }

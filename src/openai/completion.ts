@@ -5,27 +5,20 @@ import type { Answering } from './answering.ts';
 import type { CompletionRequest } from './completion-request.ts';
 import { answerText, failureBody } from './outcome.ts';
 import type { SpokenText } from './spoken-text.ts';
-
-/** Tells the client that an attempt failed, since text that was sent cannot be taken back. */
-const takenBack = '\n\n[The last reply failed and does not count.]\n\n';
-
-/** Precedes the whole of a reply whose text was sent in another order. */
-const again = '\n\n[The whole reply:]\n\n';
+import { TextAnswer } from './text-answer.ts';
 
 /** The answers to one request, in the shapes of OpenAI's chat completions. */
 export class Completion implements Answering {
   readonly last = '[DONE]';
   private readonly head: { id: string; created: number; model: string };
-  private readonly spoken: SpokenText;
-  private sent = '';
-
+  private readonly answer: TextAnswer;
   private readonly includeUsage: boolean;
 
   /** `at`: epoch ms. */
   constructor(id: string, { model, includeUsage }: CompletionRequest, at: number, spoken: SpokenText) {
     this.head = { id: `chatcmpl-${id}`, created: Math.floor(at / 1_000), model };
     this.includeUsage = includeUsage;
-    this.spoken = spoken;
+    this.answer = new TextAnswer(spoken);
   }
 
   /** The first piece, which says who speaks. */
@@ -34,24 +27,18 @@ export class Completion implements Answering {
   }
 
   events(event: SessionEvent): object[] {
-    const spoken = this.spoken.takeEvent(event);
-    if (spoken === null) return [];
-    const { type, text } = spoken;
-    if (type === 'piece') return this.text(text);
-    if (type === 'fails') return this.text(`${text}${takenBack}`);
-    // Text before a call stays, and the rest begins a paragraph of its own.
-    return this.text(`${this.sent}${text}`.endsWith('\n\n') ? text : `${text}\n\n`);
+    return this.text(this.answer.grown(event));
   }
 
   /** What was not sent of the report, the end, and the usage. */
   end(result: SessionResult): object[] {
-    if (!result.success) return [failureBody(result)];
-    const text = answerText(result);
-    const rest = this.text(this.spoken.rest());
-    // Such as when the texts of several parts came by turns.
-    const missing = this.sent.endsWith(text) ? [] : this.text(this.spoken.hasSpoken ? `${again}${text}` : text);
+    if (!result.success) return [this.failed(result)];
     const usage = { ...this.head, object: 'chat.completion.chunk', choices: [], usage: usageOf(result.counters) };
-    return [...rest, ...missing, this.chunk({}, 'stop'), ...(this.includeUsage ? [usage] : [])];
+    return [...this.text(this.answer.rest(result)), this.chunk({}, 'stop'), ...(this.includeUsage ? [usage] : [])];
+  }
+
+  failed(result: SessionResult): object {
+    return failureBody(result);
   }
 
   whole(result: SessionResult): object {
@@ -65,7 +52,6 @@ export class Completion implements Answering {
   }
 
   private text(content: string): object[] {
-    this.sent += content;
     return content === '' ? [] : [this.chunk({ content })];
   }
 

@@ -19,10 +19,12 @@ import type { Metadata } from '../vocabulary/metadata.ts';
 import { answeredInPieces, answeredWhole } from './answering.ts';
 import { Completion } from './completion.ts';
 import { BadRequest, type CompletionRequest, completionRequest } from './completion-request.ts';
-import { earlierConversation } from './earlier-conversation.ts';
+import { anthropicError, MessageAnswer } from './messages/message-answer.ts';
+import { type MessageRequest, messageRequest } from './messages/message-request.ts';
 import { openaiError } from './outcome.ts';
-import { ResponseAnswer, responsePrefix } from './response.ts';
-import { type ResponseRequest, responseRequest } from './response-request.ts';
+import { earlierConversation } from './responses/earlier-conversation.ts';
+import { ResponseAnswer, responsePrefix } from './responses/response.ts';
+import { type ResponseRequest, responseRequest } from './responses/response-request.ts';
 import { SpokenText } from './spoken-text.ts';
 
 export type OpenaiOptions = Omit<ServedSessions, 'context' | 'metadata'> & {
@@ -49,9 +51,9 @@ export const openaiOptionsShape = {
 export type OpenaiHandler = ((request: Request) => Promise<Response>) & { ended(): Promise<void> };
 
 /**
- * Returns a handler that speaks OpenAI's chat completions and its Responses API, for any server that speaks `Request` and
- * `Response`: `POST PATH/chat/completions` and `POST PATH/responses` run a session of the agent that `model` names, and
- * `GET PATH/models` lists the agents.
+ * Returns a handler that speaks OpenAI's chat completions and its Responses API, and Anthropic's Messages API, for any
+ * server that speaks `Request` and `Response`: `POST PATH/chat/completions`, `POST PATH/responses` and `POST PATH/messages`
+ * run a session of the agent that `model` names, and `GET PATH/models` lists the agents.
  * The tools stay hidden. A client that goes away aborts its session. A call that needs approval, or that the client would
  * have to execute, is answered at once with the reason why it cannot be. A session that fails is answered with 422, or in a
  * stream with an error event, its slug as the `code`. The handler does not authenticate callers. Throws `invalid_options` and `invalid_budget`.
@@ -94,40 +96,46 @@ class CompletionServer {
   }
 
   async answer(request: Request): Promise<Response> {
+    const refused = isForMessages(new URL(request.url).pathname) ? anthropicFault : openaiFault;
     try {
       return await this.routed(request);
     } catch (error) {
       if (error instanceof TooManySessions)
-        return json(openaiError(error.message, 'rate_limit_error', 'too_many_sessions'), 429, { 'retry-after': '5' });
+        return json(refused(error.message, 429, 'too_many_sessions'), 429, { 'retry-after': '5' });
       if (error instanceof BadRequest)
-        return json(openaiError(error.message, 'invalid_request_error', null, error.param), error.status);
+        return json(refused(error.message, error.status, null, error.param), error.status);
       if (isResponse(error)) return error;
       const code = error instanceof ServerFault ? 'context_failed' : error instanceof PawlError ? error.code : null;
       const { status, message } = answerFor(error, this.options.logger, this.agents.values());
-      if (status < 500) return json(openaiError(message, 'invalid_request_error', code), status);
-      return json(openaiError(message, 'server_error', code), status, { 'x-should-retry': 'false' });
+      return json(refused(message, status, code), status, status < 500 ? {} : { 'x-should-retry': 'false' });
     }
   }
 
   private async routed(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
     const listed = /\/models(?:\/([^/]+))?$/.exec(pathname);
-    if (listed !== null && request.method === 'GET') return this.models(listed[1]);
-    const isResponses = pathname.endsWith('/responses');
-    if (!isResponses && !pathname.endsWith('/chat/completions'))
-      throw new BadRequest(`There is nothing at ${pathname}.`, null, 404);
+    if (listed !== null && request.method === 'GET')
+      return json(this.models(listed[1], request.headers.has('anthropic-version')));
+    const api = apis.find((one) => pathname.endsWith(one));
+    if (api === undefined) throw new BadRequest(`There is nothing at ${pathname}.`, null, 404);
     if (request.method !== 'POST') throw new BadRequest(`Send POST to ${pathname}.`, null, 405);
     const own = requestCopy(request, this.options);
     const [body] = await jsonBody(own, [request], async () => undefined).catch((error) => {
       throw error instanceof UnusableBody ? new BadRequest(error.message, null, error.status) : error;
     });
-    return isResponses ? this.respond(responseRequest(body), request) : this.complete(completionRequest(body), request);
+    if (api === '/responses') return this.respond(responseRequest(body), request);
+    return api === '/messages'
+      ? this.message(messageRequest(body), request)
+      : this.complete(completionRequest(body), request);
   }
 
-  private models(name: string | undefined): Response {
-    const entry = (id: string) => ({ id, object: 'model', created: Math.floor(this.since / 1_000), owned_by: 'pawl' });
-    if (name === undefined) return json({ object: 'list', data: [...this.agents.keys()].map(entry) });
-    return json(entry(this.agent(decodedUri(name)).name));
+  private models(name: string | undefined, isForAnthropic: boolean): object {
+    const { since } = this;
+    const entry = (id: string) => (isForAnthropic ? anthropicEntry(id, since) : openaiEntry(id, since));
+    if (name !== undefined) return entry(this.agent(decodedUri(name)).name);
+    const ids = [...this.agents.keys()];
+    const data = ids.map(entry);
+    return isForAnthropic ? { data, has_more: false, first_id: ids[0], last_id: ids.at(-1) } : { object: 'list', data };
   }
 
   private agent(name: string): Agent {
@@ -142,6 +150,13 @@ class CompletionServer {
     const running = this.start(agent, { ...given, messages: asked.messages }, request);
     const completion = new Completion(randomId(), asked, Date.now(), running.text);
     return asked.stream ? answeredInPieces(running, completion) : answeredWhole(running, completion);
+  }
+
+  private async message(asked: MessageRequest, request: Request): Promise<Response> {
+    const { agent, given } = await this.asked(asked.model, request);
+    const running = this.start(agent, { ...given, messages: asked.messages }, request);
+    const answer = new MessageAnswer(randomId(), asked, running.text);
+    return asked.stream ? answeredInPieces(running, answer) : answeredWhole(running, answer);
   }
 
   private async respond(asked: ResponseRequest, request: Request): Promise<Response> {
@@ -199,6 +214,26 @@ function answerForClient(event: SessionEvent, session: Session): void {
     session.answer(callId, 'This client executes no tools.', { isError: true, sessionId });
   }
 }
+
+const apis = ['/responses', '/messages', '/chat/completions'] as const;
+
+function isForMessages(pathname: string): boolean {
+  return pathname.endsWith('/messages');
+}
+
+type FaultIn = (message: string, status: number, code: string | null, param?: string | null) => object;
+const anthropicFault: FaultIn = (message, status, code) => anthropicError(message, status, code);
+const openaiFault: FaultIn = (message, status, code, param) => {
+  const type = status === 429 ? 'rate_limit_error' : status < 500 ? 'invalid_request_error' : 'server_error';
+  return openaiError(message, type, code, param);
+};
+
+const openaiEntry = (id: string, since: number) => {
+  return { id, object: 'model', created: Math.floor(since / 1_000), owned_by: 'pawl' };
+};
+const anthropicEntry = (id: string, since: number) => {
+  return { id, type: 'model', display_name: id, created_at: new Date(since).toISOString() };
+};
 
 function json(body: object, status = 200, headers: Record<string, string> = {}): Response {
   return Response.json(body, { status, headers });

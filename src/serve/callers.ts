@@ -51,7 +51,9 @@ export function checkCaller(
 }
 
 function checkToken({ headers }: Pick<IncomingMessage, 'headers'>, { auth }: CallerOptions): void {
-  const token = /^bearer +(.*)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
+  // Anthropic's clients send their key in a header of its own.
+  const key = headers['x-api-key'];
+  const token = /^bearer +(.*)$/i.exec(headers.authorization ?? '')?.[1] ?? (typeof key === 'string' ? key : '');
   if (auth !== undefined && !isSame(token, auth.bearer)) throw new Refusal(401, 'unauthorized');
 }
 

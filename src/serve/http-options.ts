@@ -10,7 +10,7 @@ export type CallerOptions = {
   port?: number;
   /** Default: 127.0.0.1. */
   host?: string;
-  /** The token that clients must send: `Authorization: Bearer TOKEN`. */
+  /** The token that clients must send: `Authorization: Bearer TOKEN`, or `x-api-key: TOKEN`. */
   auth?: { bearer: string };
   /** The accepted hosts in `Host` headers, such as `agents.example.com`, with any port. Default: the names of loopback. */
   hosts?: readonly string[];

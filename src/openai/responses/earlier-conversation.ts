@@ -1,8 +1,8 @@
-import type { Journal } from '../journal/journal.ts';
-import type { InputMessage } from '../model/messages.ts';
-import { readSession } from '../session/replay/replay-session.ts';
-import type { Metadata } from '../vocabulary/metadata.ts';
-import { BadRequest } from './completion-request.ts';
+import type { Journal } from '../../journal/journal.ts';
+import type { InputMessage } from '../../model/messages.ts';
+import { readSession } from '../../session/replay/replay-session.ts';
+import type { Metadata } from '../../vocabulary/metadata.ts';
+import { BadRequest } from '../completion-request.ts';
 import { responsePrefix } from './response.ts';
 import { isInstructing } from './response-request.ts';
 

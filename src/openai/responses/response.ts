@@ -1,10 +1,10 @@
-import type { Counters } from '../../machines/index.ts';
-import type { SessionEvent } from '../observe/events.ts';
-import type { SessionResult } from '../session/session.ts';
-import type { Answering } from './answering.ts';
-import { answerText, failureOf } from './outcome.ts';
+import type { Counters } from '../../../machines/index.ts';
+import type { SessionEvent } from '../../observe/events.ts';
+import type { SessionResult } from '../../session/session.ts';
+import type { Answering } from '../answering.ts';
+import { answerText, failureBody, failureOf } from '../outcome.ts';
+import type { SpokenText } from '../spoken-text.ts';
 import type { ResponseRequest } from './response-request.ts';
-import type { SpokenText } from './spoken-text.ts';
 
 type Item = {
   id: string;
@@ -83,6 +83,10 @@ export class ResponseAnswer implements Answering {
     const done = this.close('completed', 'final_answer');
     const response = this.whole(result);
     return [...rest, ...sent, ...missing, ...done, this.event('response.completed', { response })];
+  }
+
+  failed(result: SessionResult): object {
+    return failureBody(result);
   }
 
   whole(result: SessionResult): object {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { InputMessage } from '../model/messages.ts';
-import { BadRequest, checkedBody, imageUrl, inputFile } from './completion-request.ts';
+import type { InputMessage } from '../../model/messages.ts';
+import { BadRequest, checkedBody, imageUrl, inputFile } from '../completion-request.ts';
 
 const inputPart = z.discriminatedUnion(
   'type',
