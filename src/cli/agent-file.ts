@@ -7,6 +7,7 @@ import { given, messageOf, PawlError, shown } from '../input/errors.ts';
 import { isRecord } from '../platform/plain-json.ts';
 import type { LocalTool } from '../tools/local.ts';
 import { globOf } from '../workspace/globs.ts';
+import { type Document, layered } from './layers.ts';
 import {
   isLimited,
   isModulePath,
@@ -47,7 +48,8 @@ export type AgentSource = {
  * Reads an agent file. It is a module whose default export is an agent, a definition or a function of `{ root }` that
  * returns one; or Markdown with the definition as front matter and the instructions as body. In Markdown, `tools` lists
  * the paths of tool modules, or names as in Claude Code's agent files, such as `Read` and `Bash`. A tool module exports
- * the tools, or a function of `{ root }` that returns them.
+ * the tools, or a function of `{ root }` that returns them. `extends` names other Markdown files, and `${NAME}` is a
+ * variable of the environment (`layered`).
  */
 export async function agentSource(file: string): Promise<AgentSource> {
   const path = resolve(file);
@@ -64,7 +66,7 @@ export async function agentSource(file: string): Promise<AgentSource> {
       };
     }
     case '.md': {
-      const document = documentIn(path, read(path));
+      const document = isClaudeAgent(path) ? documentAt(path) : layered(path, documentAt);
       const modules = toolList(document.matter.tools).filter(isToolModule);
       // Modules are loaded once, so this is what the definition gets.
       const exported = await Promise.all(modules.map((module) => exportedTools(path, module)));
@@ -94,9 +96,8 @@ function exportedIn(path: string, exported: unknown): AgentDefinition {
 /** The tools that plan mode removes. */
 const actingTools = ['Write', 'Edit', 'Bash'];
 
-type Document = { matter: Record<string, unknown>; body: string };
-
-function documentIn(path: string, text: string): Document {
+function documentAt(path: string): Document {
+  const text = read(path);
   const match = /^\uFEFF?---\r?\n(?:(.*?)\r?\n)?---[ \t]*(?:\r?\n(.*))?$/s.exec(text);
   if (match === null) throw invalid(path, 'must start with front matter between two lines of ---');
   return { matter: frontMatter(path, match[1] ?? ''), body: (match[2] ?? '').trim() };

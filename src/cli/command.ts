@@ -15,6 +15,7 @@ import {
 } from './command-line.ts';
 import { demoCommand } from './demo/demo.ts';
 import { initCommand } from './init/init.ts';
+import { readEnvironmentFile } from './layers.ts';
 import { runCommand } from './run.ts';
 import { serveCommand } from './serve.ts';
 import { approvalsCommand, approveCommand } from './sessions/approvals.ts';
@@ -52,6 +53,7 @@ async function main(argv: readonly string[]): Promise<number> {
   if (version) return print(`${packageVersion}\n`);
   if (command === 'help') return print(isCommand(rest[0]) ? commandUsage(rest[0]) : generalUsage());
   if (help) return print(isCommand(command) ? commandUsage(command) : generalUsage());
+  if (flags.env !== undefined) readEnvironmentFile(flags.env);
   if (isCommand(command)) return run[command](rest, flags);
   throw new UsageError(
     command === undefined

@@ -8,7 +8,7 @@ const files = readdirSync('examples').filter((file) => file.endsWith('.ts') && f
 
 describe('the examples', () => {
   it('are twenty, and named in their README', () => {
-    expect(files).toHaveLength(22);
+    expect(files).toHaveLength(23);
     const readme = readFileSync('examples/README.md', 'utf8');
     for (const file of files) expect(readme).toContain(`[${file}](${file})`);
   });
