@@ -37,6 +37,7 @@ export {
   replace,
 } from './agent/guardrails.ts';
 export { handoff } from './agent/handoff.ts';
+export { type ResultReaderOptions, resultReader } from './agent/result-reader.ts';
 export type { PrepareTurn, TurnChanges, TurnPreparation } from './agent/turn-changes.ts';
 export type { BatchInput, BatchItem, BatchOptions, BatchSummary } from './batch/options.ts';
 export { runBatch } from './batch/run-batch.ts';

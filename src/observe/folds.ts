@@ -27,6 +27,8 @@ export type FoldOptions = LogContext & {
   tools: ToolTraits;
   /** Maximum bytes of a result read at once. */
   resultBytes: number;
+  /** Returns a result that a session above keeps; null if none does. Default: none is above. */
+  resultAbove?: (id: string) => string | null;
   /** User code threw. */
   onFailure: (observer: string, error: unknown) => void;
 };
@@ -36,7 +38,7 @@ export type FoldOptions = LogContext & {
  * tells the world, so it gets nothing that is only replayed.
  */
 export function makeFolds(options: FoldOptions) {
-  const { messages, slices, resultBytes, telemetry, onFailure } = options;
+  const { messages, slices, resultBytes, resultAbove, telemetry, onFailure } = options;
   const session = Object.freeze({ context: options.context, metadata: options.metadata });
   const conversation = new Conversation(messages, options.tools);
   const records = new Records();
@@ -50,7 +52,7 @@ export function makeFolds(options: FoldOptions) {
     clientCalls: new ClientCalls(options.tools),
     askedCalls: new AskedCalls(),
     followedCalls: new FollowedCalls(),
-    keptResults: new KeptResults(resultBytes, conversation, options.secrets),
+    keptResults: new KeptResults(resultBytes, conversation, options.secrets, resultAbove),
     slices: new Slices(slices, onFailure),
     stream: new EventStream(),
     parent: new Listener(options.forward, onFailure, session),

@@ -89,6 +89,8 @@ export function requestedAgent(
       depth: lineage.depth + 1,
       maxDepth: Math.min(lineage.maxDepth, agent.limits.maxDepth),
       secrets: secretsOf(agent.definition, lineage.secrets),
+      // They run elsewhere.
+      resultAbove: () => null,
     };
     agent = Object.hasOwn(agent.agents, tool) ? agent.agents[tool] : undefined;
   }

@@ -96,7 +96,7 @@ describe('the packed package, installed in a separate project', () => {
         `import('${entry}').then((all) => console.log(Object.keys(all).sort().join(' ')))`,
       ]).trim();
     expect(names('pawl')).toBe(
-      'PawlError ToolError abortSession allow answerSession approveSession boundedFetch callDecidedBy checkSessions defineAgent deleteSession deny exportSession forkSession handoff idempotent listSessions mcpPool noRepeats openApiTools pendingApprovals pruneSessions readBeforeWrite readSession replace replaySession requires restTool resumeAll resumeSession runBatch runSession serveMcp sharedBudget slice slugs sqliteCache sqliteJournal startSession steerSession stopSession',
+      'PawlError ToolError abortSession allow answerSession approveSession boundedFetch callDecidedBy checkSessions defineAgent deleteSession deny exportSession forkSession handoff idempotent listSessions mcpPool noRepeats openApiTools pendingApprovals pruneSessions readBeforeWrite readSession replace replaySession requires restTool resultReader resumeAll resumeSession runBatch runSession serveMcp sharedBudget slice slugs sqliteCache sqliteJournal startSession steerSession stopSession',
     );
     expect(names('pawl/workflow')).toBe('createWorkItem runWorkflow workItemTool');
     expect(names('pawl/workspace')).toBe('fileTools shellTool');

@@ -43,7 +43,7 @@ function below(over: { budget?: object; agents?: Record<string, Agent>; options?
   const above = {
     ...{ agent, head, secrets: ['a secret'], log: null, ...rest },
     around: surroundingsOf({ logger, clock, context: 'mine', ...options }),
-    lineage: { parentSessionId: null, depth: 1, maxDepth: 9, secrets: [] },
+    lineage: { parentSessionId: null, depth: 1, maxDepth: 9, secrets: [], resultAbove: () => null },
   } as unknown as SessionIdentity;
   const result = {
     sessionId: 'below',
@@ -88,7 +88,8 @@ describe('B-7: the sessions of sub-agents', () => {
       ...{ priority: 0, sharedBudget: null },
     });
     expect(signal?.aborted).toBe(false);
-    expect(parts.lineage).toEqual({ parentSessionId: 's', depth: 2, maxDepth: 3, secrets: ['a secret'] });
+    const resultAbove = expect.any(Function);
+    expect(parts.lineage).toEqual({ parentSessionId: 's', depth: 2, maxDepth: 3, secrets: ['a secret'], resultAbove });
     expect(Object.keys(parts).toSorted()).toEqual(['agent', 'around', 'head', 'lineage', 'log', 'parent']);
     expect(told[0]).toEqual({
       type: 'subAgent.started',

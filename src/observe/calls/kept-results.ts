@@ -13,9 +13,19 @@ export class KeptResults implements Fold {
   private readonly pageBytes: number;
   private readonly conversation: Conversation;
   private readonly secrets: readonly string[];
+  private readonly above: (id: string) => string | null;
 
-  /** `resultBytes` limits the text that the model reads at once. A page leaves room for its heading. */
-  constructor(resultBytes: number, conversation: Conversation, secrets: readonly string[]) {
+  /**
+   * `resultBytes` limits the text that the model reads at once. A page leaves room for its heading. `above` returns what the
+   * sessions above keep.
+   */
+  constructor(
+    resultBytes: number,
+    conversation: Conversation,
+    secrets: readonly string[],
+    above: (id: string) => string | null = () => null,
+  ) {
+    this.above = above;
     this.conversation = conversation;
     this.secrets = secrets;
     this.pageBytes = Math.max(64, resultBytes - 160);
@@ -30,13 +40,18 @@ export class KeptResults implements Fold {
 
   /** Returns page `number`, from 1, of a result, by its own id or its call's; null if there is no such page. */
   page(id: string, number: number): { text: string; of: number } | null {
-    const kept = this.kept.get(id) ?? { text: this.answerTo(id) };
+    const kept = this.kept.get(id) ?? { text: this.whole(id) ?? '' };
     kept.pages ??= this.pagesOf(kept.text);
     const { pages } = kept;
     // A missing result may be stored later.
     if (pages.length > 0) this.kept.set(id, kept);
     const text = pages[number - 1];
     return text === undefined ? null : { text, of: pages.length };
+  }
+
+  /** Returns a result by its own id or its call's, of this session or of one above; null if none has it (B-7e). */
+  whole(id: string): string | null {
+    return this.kept.get(id)?.text ?? (this.answerTo(id) || this.above(id));
   }
 
   /** Returns page `number`, from 1, of what compactions took out of the conversation (T-9); null if there is no such page. */

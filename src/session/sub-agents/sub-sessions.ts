@@ -39,7 +39,10 @@ export function subSessionsOf(
   if (Object.keys(agents).length === 0) return null;
   const { budget } = head.input;
   const maxDepth = Math.min(lineage.maxDepth, agent.limits.maxDepth);
-  const below: Lineage = { parentSessionId: head.sessionId, depth: lineage.depth + 1, maxDepth, secrets };
+  const below: Lineage = {
+    ...{ parentSessionId: head.sessionId, depth: lineage.depth + 1, maxDepth, secrets },
+    resultAbove: (id) => observer.folds.keptResults.whole(id),
+  };
   const partsOf = (child: Agent, own: SessionHead, task: Pick<Child, 'name' | 'abort'>): SessionParts<unknown> => ({
     agent: child,
     around: surroundingsBelow(around, task.abort.signal),

@@ -39,6 +39,7 @@ export function observe(
     slices: agent.definition.slices ?? {},
     tools: agent.tools,
     resultBytes: head.resultBytes,
+    resultAbove: lineage.resultAbove,
     recorder: log,
     parent: parent ?? null,
     replay: replay ?? null,
