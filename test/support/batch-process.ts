@@ -1,8 +1,9 @@
-/** Runs a batch of documents in a process that is killed: its arguments are a journal's file and the URL of a model server. */
+/** Runs a batch of documents in a process that is killed: its arguments are a journal's file or URL, and the URL of a model server. */
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { defineAgent, runBatch, sqliteJournal } from '../../src/index.ts';
+import { postgresJournal } from '../../src/journal/postgres/postgres.ts';
 
-const [file = '', url = ''] = process.argv.slice(2);
+const [where = '', url = ''] = process.argv.slice(2);
 const model = createOpenAICompatible({ name: 'scripted', baseURL: url, apiKey: 'k', includeUsage: true })('scripted');
 const agent = defineAgent({
   name: 'reader',
@@ -10,7 +11,8 @@ const agent = defineAgent({
   tools: { look: () => 'seen' },
   pricing: { 'scripted:scripted': { input: 1, output: 10 } },
 });
-const journal = sqliteJournal(file, { leaseMs: 300 });
+const options = { leaseMs: 300 };
+const journal = where.startsWith('postgres:') ? postgresJournal(where, options) : sqliteJournal(where, options);
 const inputs = Array.from({ length: 200 }, (_, index) => `Read document ${index + 1}.`);
 const summary = await runBatch(agent, inputs, {
   ...{ journal, name: 'docs', concurrency: 8, budget: { costUsd: 0.5 }, session: { logger: false }, progress: false },
