@@ -1,6 +1,7 @@
 import { tool } from 'ai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defineAgent } from '../../src/index.ts';
+import { MemoryJournal } from '../../src/journal/memory.ts';
 import { restateAgents } from '../../src/restate/restate-agents.ts';
 import { assertInvariants, rehearsalModel } from '../../src/testing/index.ts';
 import { inputSchema } from '../support/journaled.ts';
@@ -43,8 +44,23 @@ describe.skipIf(restateBinary === null)('D-1, D-3, D-4: sessions on Restate', ()
   const limits = { approvalTimeoutMs: 300, clientToolTimeoutMs: 300 };
   const impatient = defineAgent({ ...agent.definition, name: 'impatient', limits });
 
+  const queue = { inFlight: 0, most: 0 };
+  const narrow = rehearsalModel(async ({ prompt }) => {
+    queue.inFlight += 1;
+    queue.most = Math.max(queue.most, queue.inFlight);
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    queue.inFlight -= 1;
+    return prompt.some(({ role }) => role === 'tool') ? report('Done.') : { calls: [{ name: 'charge' }] };
+  });
+  const gate = { name: 'account', journal: new MemoryJournal() };
+  const gated = defineAgent({
+    name: 'gated',
+    models: [{ model: narrow, limits: { concurrency: 2 }, gate }],
+    tools: { charge: tool({ inputSchema, execute: () => 'charged' }) },
+  });
+
   beforeAll(async () => {
-    service = await onRestate([agent, impatient]);
+    service = await onRestate([agent, impatient, gated]);
   });
   afterAll(() => service?.stop());
 
@@ -55,8 +71,21 @@ describe.skipIf(restateBinary === null)('D-1, D-3, D-4: sessions on Restate', ()
     expect(result.counters).toMatchObject({ requests: 1, attempts: 1, turns: 1 });
   });
 
+  it('P-7g: asks the gate that processes share before each request', async () => {
+    const ids = ['gate-1', 'gate-2', 'gate-3', 'gate-4', 'gate-5'];
+    const all = await Promise.all(ids.map((id) => service.ran(id, 'gated', 'Go.')));
+    for (const result of all) assertInvariants(result);
+    expect(all.map(({ status, counters }) => [status, counters.admissions])).toEqual(ids.map(() => ['succeeded', 2]));
+    expect(queue.most).toBe(2);
+  });
+
   it.each([
-    ['bad-1/run', { agent: 'unknown', prompt: 'Go.' }, 404, 'Unknown agent \\"unknown\\". Agents: lent, impatient.'],
+    [
+      'bad-1/run',
+      { agent: 'unknown', prompt: 'Go.' },
+      404,
+      'Unknown agent \\"unknown\\". Agents: lent, impatient, gated.',
+    ],
     ['bad-2/run', { agent: 'lent', prompt: '  ' }, 400, '`prompt` must be a string that is not blank'],
     ['bad-3/run', { agent: 'lent', prompt: 'Go.', promt: 1 }, 400, 'promt'],
     ['bad-4/run', { agent: 'lent', prompt: 'Go.', budget: { requests: 0 } }, 400, 'budget.requests'],
