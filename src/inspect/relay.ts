@@ -3,15 +3,18 @@ import type { AddressInfo } from 'node:net';
 import { withPeer } from '../input/peer.ts';
 import { closeHttp, isLoopbackHost, isLoopbackOrigin, listening } from '../serve/callers.ts';
 
-export type Relay = { readonly address: string; send(message: string): void; stop(): void };
+/** A message about one actor of a tree. */
+export type RelayMessage = { type: string; rootId: string; sessionId: string; text: string };
+
+export type Relay = { readonly address: string; send(message: RelayMessage): void; stop(): void };
 
 const inspectorPage = 'https://stately.ai/inspect';
 
 /** Bytes that may wait for a page that does not read. */
 const mostBuffered = 16 * 1_024 * 1_024;
 
-/** How many messages a page that connects later still gets. */
-const kept = 200;
+/** How many trees of actors a page that connects later still gets. */
+const mostRoots = 50;
 
 /**
  * Starts a WebSocket relay in the protocol of `@statelyai/inspect`, whose own listens on every address and answers any
@@ -33,11 +36,11 @@ export async function startRelay(port: number, origins: readonly string[]): Prom
     verifyClient: ({ origin, req }: { origin: string | undefined; req: IncomingMessage }) =>
       isLoopbackHost(req.headers.host ?? '') && mayRead(origin, origins),
   });
-  const messages: string[] = [];
+  const kept = new KeptMessages();
   relay.on('connection', (client) => {
     // A client that disconnects does not matter.
     client.on('error', () => client.terminate());
-    for (const message of messages) client.send(message);
+    for (const text of kept.all()) client.send(text);
   });
   // The relay passes on each error of its server.
   relay.on('error', () => {});
@@ -45,11 +48,10 @@ export async function startRelay(port: number, origins: readonly string[]): Prom
   return {
     address: origin,
     send: (message) => {
-      messages.push(message);
-      if (messages.length > kept) messages.shift();
+      kept.note(message);
       for (const client of relay.clients) {
         if (client.bufferedAmount > mostBuffered) client.terminate();
-        else if (client.readyState === client.OPEN) client.send(message);
+        else if (client.readyState === client.OPEN) client.send(message.text);
       }
     },
     stop: () => {
@@ -58,6 +60,31 @@ export async function startRelay(port: number, origins: readonly string[]): Prom
       void closeHttp(server);
     },
   };
+}
+
+/** What a page needs that connects later: each actor of the latest trees, and where it stands. */
+class KeptMessages {
+  private readonly roots = new Map<string, Map<string, { actor: string | null; snapshot: string | null }>>();
+
+  note({ type, rootId, sessionId, text }: RelayMessage): void {
+    // An event says nothing of where its actor stands.
+    if (type !== '@xstate.actor' && type !== '@xstate.snapshot') return;
+    const actors = this.roots.get(rootId) ?? new Map<string, { actor: string | null; snapshot: string | null }>();
+    // The tree that moved last is the last to go.
+    this.roots.delete(rootId);
+    this.roots.set(rootId, actors);
+    const known = actors.get(sessionId) ?? { actor: null, snapshot: null };
+    actors.set(sessionId, type === '@xstate.actor' ? { ...known, actor: text } : { ...known, snapshot: text });
+    const [oldest] = this.roots.keys();
+    if (this.roots.size > mostRoots && oldest !== undefined) this.roots.delete(oldest);
+  }
+
+  /** All announcements first: an actor's parent is known before it. */
+  *all(): Generator<string> {
+    const actors = [...this.roots.values()].flatMap((tree) => [...tree.values()]);
+    for (const { actor } of actors) if (actor !== null) yield actor;
+    for (const { snapshot } of actors) if (snapshot !== null) yield snapshot;
+  }
 }
 
 /** A client without an origin is not a page, but a program on this machine. */

@@ -74,7 +74,14 @@ async function browserSender(): Promise<Sender> {
 
 async function relaySender(port: number, origins: readonly string[]): Promise<Sender> {
   const { address, send, stop } = await startRelay(port, origins);
-  return { address, send: (event) => send(JSON.stringify(event)), stop };
+  return {
+    address,
+    send: (event) => {
+      const { type, rootId, sessionId } = event;
+      send({ type, rootId: String(rootId), sessionId, text: JSON.stringify(event) });
+    },
+    stop,
+  };
 }
 
 /**

@@ -71,7 +71,10 @@ async function keep(journal: Journal, file: string, limits: BoundLimits | undefi
   const shown = new ShownRecording();
   shown.takePart(new MicrostepReplay().play(entries));
   const broken = firstBreak(shown, limits);
-  const html = sessionFile(entries, broken === null ? {} : { step: broken.step });
+  const html = sessionFile(
+    entries,
+    broken === null ? {} : { step: broken.step, note: `Broken at step ${broken.step + 1}: ${broken.promise}.` },
+  );
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, html);
   const where = broken === null ? '' : ` At step ${broken.step + 1}: ${broken.promise}.`;

@@ -41,13 +41,15 @@ describe('S-8: the exchange at a moment', () => {
     expect(exchangeAt(handMade([], [{ scope: 'c1', fact: started(1) }]), { told: 1, scope: '' })).toBeNull();
   });
 
-  it('is that of the latest attempt, with what was known by then', () => {
+  it('is that of the latest attempt, as a whole, whatever was known by then', () => {
     const facts = [started(1), replied(1), answered(1), answered(0), ended('finished'), started(2)];
     const changes = [...changed(1, { requests: 1 }), ...changed(6, { requests: 2 })];
     expect(exchange(facts, { changes }, 1)).toMatchObject({ turn: 1, attempt: 1, target: 'target-1', number: 1 });
-    expect(exchange(facts, { changes }, 1)).toMatchObject({ replied: null, answers: [], ended: null, request: null });
-    expect(exchange(facts, { changes }, 3)).toMatchObject({ replied: facts[1], answers: [facts[2]], ended: null });
-    expect(exchange(facts, { changes }, 5)).toMatchObject({ answers: [facts[3], facts[2]], ended: facts[4] });
+    for (const told of [1, 3, 5])
+      expect(exchange(facts, { changes }, told)).toMatchObject({
+        ...{ request: null, replied: facts[1], repliedTold: 2, answers: [facts[3], facts[2]], ended: facts[4] },
+      });
+    expect(exchange([started(1), replied(1)])).toMatchObject({ ended: null, endedAt: null });
     expect(exchange(facts, { changes })).toMatchObject({ turn: 2, number: 2, replied: null, answers: [], ended: null });
   });
 

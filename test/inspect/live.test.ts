@@ -120,7 +120,7 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
     await page.goto(shown.address ?? '');
     await page.getByRole('link', { name: 'handing' }).click();
     await page.getByText('waits for an answer').first().waitFor();
-    await press(page, '7');
+    await press(page, '9');
     await page.getByLabel('Watch an expression').fill('counters.requests');
     await page.getByRole('button', { name: 'Watch', exact: true }).click();
     await page.getByText('counters.requests = 1').waitFor();
@@ -152,7 +152,7 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
     const file = await openFile(browser, await shown.file('s'));
     expect(await file.page.locator('.status').innerText()).toContain('not ended');
     await press(file.page, 'Home');
-    expect(await file.page.locator('.status').innerText()).toContain('running');
+    expect(await file.page.locator('.status').innerText()).toContain('not ended');
   });
 
   it('steers, stops and aborts; and shows a journal that another process writes', async () => {
@@ -173,7 +173,7 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
     const result = await session.result;
     expect([result.status, result.slugs]).toEqual(['aborted', ['aborted']]);
     await page.locator('.status.failed').waitFor();
-    await press(page, '7');
+    await press(page, '9');
     expect(await page.locator('#pane').innerText()).toContain('requests');
     expect(misdeeds).toEqual([]);
     await own.close();
@@ -202,9 +202,10 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
     await page.goto(address);
     await page.getByRole('link', { name: 'forked' }).click();
     await page.locator('.status.done').waitFor();
+    await press(page, '0');
     await page.locator('.row.call', { hasText: 'send' }).click();
     for (let step = 0; step < 2; step += 1) await press(page, 'ArrowRight');
-    await press(page, '8');
+    await press(page, '0');
     await page.getByText('Replace turn-1/attempt-1/tool-0 with').waitFor();
     await page.getByRole('button', { name: 'the tool fails' }).click();
     await page.getByText('What if: turn-1/attempt-1/tool-0: the tool fails').waitFor();
@@ -266,6 +267,7 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
     await page.getByRole('link', { name: 'early' }).click();
     await page.locator('.status.done').waitFor();
     expect(await page.locator('.list').innerText()).toContain('empty_response');
+    await page.getByRole('button', { name: 'machines' }).click();
     await press(page, 'Home');
     expect(await page.locator('.when').innerText()).toContain('step 1 of');
     expect(await page.locator('.thumb.moved').innerText()).toContain('preparing');

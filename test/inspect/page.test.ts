@@ -76,16 +76,17 @@ describe.runIf(hasBrowser)('a session in one file', () => {
   it('by keys alone: failures, requests, replies, answers, and the reason for each step', async () => {
     const { page, misdeeds } = await openFile(browser, html);
     const pane = page.locator('#pane');
+    await press(page, '6');
     await press(page, 'Home');
     expect(await page.locator('.when').innerText()).toContain('step 1 of');
     await press(page, 'n');
     expect(await page.locator('.live').innerText()).toBe('turn choosing, by attempt done');
     expect(await pane.innerText()).toMatch(/guard\s+attemptWas\(failed\)/);
     expect(await pane.innerText()).toContain('B-3');
-    await press(page, '3');
+    await press(page, '4');
     expect(await pane.innerText()).toContain('The reply was empty.');
     await press(page, 'Shift+ArrowRight');
-    await press(page, '2');
+    await press(page, '3');
     expect(await pane.innerText()).toContain('ephemeral: in this request only (N-1)');
     await press(page, 'Alt+ArrowRight');
     const request = await pane.innerText();
@@ -95,13 +96,14 @@ describe.runIf(hasBrowser)('a session in one file', () => {
     await press(page, 'Home');
     for (let turn = 0; turn < 3; turn += 1) await press(page, 'Alt+ArrowRight');
     await press(page, 'ArrowLeft');
-    await press(page, '4');
+    await press(page, '5');
     expect(await pane.innerText()).toContain('2 of 2 calls answered');
+    await page.getByRole('button', { name: 'machines' }).first().click();
     expect(await page.locator('.lit').count()).toBeGreaterThan(0);
-    await press(page, '6');
+    await press(page, '8');
     await page.waitForSelector('#pane .json');
     expect(await pane.innerText()).toContain('"maxRetries": 5');
-    await press(page, '7');
+    await press(page, '9');
     expect(await pane.innerText()).toContain('toolCalls.answered');
     await press(page, '?');
     expect(await page.locator('dialog').innerText()).toContain('next failure');
@@ -112,7 +114,7 @@ describe.runIf(hasBrowser)('a session in one file', () => {
     const { page, misdeeds } = await openFile(browser, html);
     await press(page, 'Home');
     await press(page, 'n');
-    await press(page, '8');
+    await press(page, '0');
     await page.getByRole('button', { name: 'a fault: auth' }).click();
     await page.locator('.departure').waitFor();
     await page.locator('.status.failed').waitFor();
@@ -131,6 +133,7 @@ describe.runIf(hasBrowser)('a session in one file', () => {
 
   it('marks the steps of a rule, and draws a number over all steps', async () => {
     const { page, misdeeds } = await openFile(browser, html);
+    await press(page, '6');
     await press(page, 'Home');
     await press(page, 'n');
     await page.getByRole('button', { name: 'B-3', exact: true }).click();
@@ -138,7 +141,7 @@ describe.runIf(hasBrowser)('a session in one file', () => {
     expect(Number(count)).toBe(0);
     await page.getByRole('button', { name: 'B-1', exact: true }).click();
     await page.getByText('B-1: ').waitFor();
-    await press(page, '7');
+    await press(page, '9');
     const field = page.getByLabel('Watch an expression');
     await field.fill('session.turn + counters.requests');
     await field.press('Enter');
@@ -158,7 +161,7 @@ describe.runIf(hasBrowser)('a session in one file', () => {
     const { page, misdeeds } = await openFile(browser, html);
     await press(page, 'Home');
     for (let turn = 0; turn < 2; turn += 1) await press(page, 'Alt+ArrowRight');
-    await press(page, '2');
+    await press(page, '3');
     expect(await page.locator('#pane').innerText()).toContain('<script>document.title=2</script> \\u{202e}\\u{7}');
     expect(await page.locator('img').count()).toBe(0);
     expect(await page.title()).toBe('shown · Pawl');
@@ -167,7 +170,8 @@ describe.runIf(hasBrowser)('a session in one file', () => {
 
   it('at every step the gauge is the account, and each arrow that was taken is drawn', async () => {
     const { page } = await openFile(browser, html);
-    await press(page, '7');
+    await press(page, '9');
+    await page.getByRole('button', { name: 'machines' }).click();
     await press(page, 'Home');
     const steps = await page.locator('html').evaluate(async (root) => {
       const { defaultView: view } = root.ownerDocument;
@@ -200,8 +204,8 @@ describe.runIf(hasBrowser)('a session in one file', () => {
   });
 
   it.each([
-    ['light', ['p', '2', '4', '5', '7', '8', '?']],
-    ['dark', ['p', '2']],
+    ['light', ['p', '2', '3', '5', '6', '7', '9', '0', '?']],
+    ['dark', ['p', '2', '3']],
   ] as const)('axe finds nothing, %s', async (colorScheme, keys) => {
     // The content security policy would block axe.
     const { page } = await openFile(browser, html, { colorScheme, bypassCSP: true });
@@ -236,7 +240,7 @@ describe.runIf(hasBrowser)('a session in one file', () => {
     // 2,000 turns are in bench/page.ts.
     expect(long.length).toBeLessThan(300_000);
     const { page, misdeeds } = await openFile(browser, long);
-    for (const key of ['Home', 'n', '2', 'End', '5', 'p', '7']) {
+    for (const key of ['Home', 'n', '3', 'End', '7', 'p', '9', '1', '2']) {
       await press(page, key);
       expect(await page.locator('*').count()).toBeLessThan(1_500);
     }

@@ -182,6 +182,7 @@ describe.runIf(hasBrowser)('S-8: the page of a run', () => {
     await items.getByText('the build <b>broke</b>').waitFor();
     await items.getByText('waits for a person: a licence').waitFor();
     await items.getByRole('link', { name: 'processing: worker' }).nth(3).waitFor();
+    await page.getByRole('button', { name: 'machines' }).click();
     await page.locator('#state-item\\.working.lit').waitFor();
     if (process.env.PAWL_SCREENSHOT !== undefined) await page.screenshot({ path: process.env.PAWL_SCREENSHOT });
     await items.getByRole('link', { name: 'processing: worker' }).first().click();

@@ -74,7 +74,7 @@ export class SessionIndex {
       .prepare(`SELECT id, number ${sql} ORDER BY updated DESC`)
       .all(...values, ...(isText ? [match] : [])) as { id: string; number: number }[];
     const hits = found.slice(0, mostHits).map(({ id, number }, index) => {
-      const row = isText && index < mostSnippets ? snippets.get(match, number) : undefined;
+      const row = isText && index < mostSnippets ? snippets.get(match, rowid(number)) : undefined;
       return { sessionId: id, snippet: String(row?.snippet ?? '') };
     });
     return { hits, total: found.length, indexed: this.read.size, sessions: this.sessions };
@@ -121,8 +121,8 @@ export class SessionIndex {
     this.read.delete(sessionId);
     const known = this.database.prepare('SELECT number FROM sessions WHERE id = ?').get(sessionId);
     if (known === undefined) return;
-    this.database.prepare('DELETE FROM texts WHERE rowid = ?').run(Number(known.number));
-    this.database.prepare('DELETE FROM sessions WHERE number = ?').run(Number(known.number));
+    this.database.prepare('DELETE FROM texts WHERE rowid = ?').run(rowid(known.number));
+    this.database.prepare('DELETE FROM sessions WHERE number = ?').run(rowid(known.number));
   }
 
   private add(
@@ -137,8 +137,13 @@ export class SessionIndex {
         'INSERT INTO sessions (id, agent, status, updated, slugs, targets, tools, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
       )
       .run(sessionId, agent, status, updatedAt, list(slugs), list(targets), list(tools), list(facts));
-    this.database.prepare('INSERT INTO texts (rowid, text) VALUES (?, ?)').run(lastInsertRowid, text);
+    this.database.prepare('INSERT INTO texts (rowid, text) VALUES (?, ?)').run(rowid(lastInsertRowid), text);
   }
+}
+
+/** A number of a row: Node binds a number as a REAL, for which FTS5 finds another row, or none. */
+function rowid(number: unknown): bigint {
+  return BigInt(Number(number));
 }
 
 /** What a session said and did, as far as one searches for it. */

@@ -18,8 +18,8 @@ async function show(): Promise<void> {
   if (tape === null) return showServed();
   const pictures = JSON.parse(await unpacked(blockOf('pictures')));
   const store = new Store(ownWorker, pictures);
-  const { step, redacted } = tape.dataset;
-  store.set({ redacted: Number(redacted ?? 0) });
+  const { step, redacted, note = null } = tape.dataset;
+  store.set({ redacted: Number(redacted ?? 0), note });
   if (step !== undefined) store.startAt(Number(step));
   shows(store);
   store.send({ type: 'file', file: blockOf('tape') });

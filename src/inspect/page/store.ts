@@ -4,6 +4,7 @@ import type { JournaledSession } from '../../journal/journal.ts';
 import type { Arriving } from '../live/live-tape.ts';
 import type { Pictures } from '../recorded/pictures.ts';
 import type { Series } from '../recorded/recording-data.ts';
+import type { Row } from '../recorded/row-list.ts';
 import { type Moment, ShownRecording } from '../recorded/shown-recording.ts';
 import { seriesOf } from '../study/series.ts';
 import type { Unit } from '../study/steps.ts';
@@ -12,10 +13,13 @@ import type { DeliveryChange, WhatIf } from '../study/what-if.ts';
 import type { FromWorker, LeadingDelivery, ToWorker } from './protocol.ts';
 
 const tabs = {
-  session: ['why', 'request', 'reply', 'answers', 'facts', 'context', 'counters', 'what if'],
-  run: ['why', 'items', 'facts', 'context'],
+  session: ['overview', 'attempt', 'request', 'reply', 'answers', 'why', 'facts', 'context', 'counters', 'what if'],
+  run: ['items', 'why', 'facts', 'context'],
 } as const;
 export type Tab = (typeof tabs)['session' | 'run'][number];
+
+/** What they show belongs to one step of a machine. */
+const stepTabs: readonly Tab[] = ['why', 'facts', 'context', 'counters', 'what if'];
 
 const units: Record<'session' | 'run', readonly Unit[]> = {
   session: ['step', 'delivery', 'attempt', 'turn'],
@@ -52,7 +56,11 @@ export class Store {
   frame = -1;
   /** Whether the page stays at the end as more comes. */
   follows = true;
-  tab: Tab = 'why';
+  tab: Tab = 'overview';
+  /** The line that was chosen; null while the step says which is current. */
+  chosen: number | null = null;
+  /** What the middle shows: when things happened, or the machines. */
+  middle: 'time' | 'machines' = 'time';
   unit: Unit = 'step';
   pane: Pane = 'events';
   /** The chart that stays in view; null for that of the machine that moved. */
@@ -67,6 +75,8 @@ export class Store {
   /** Whether a change is shown beside what happened. */
   compares = false;
   failure: string | null = null;
+  /** A sentence about the session that whoever made the file wants to be read first. */
+  note: string | null = null;
   /** How many entries had secrets, which were removed. */
   redacted = 0;
   /** How many entries there are to play. */
@@ -141,6 +151,7 @@ export class Store {
         | 'pinned'
         | 'showsHelp'
         | 'failure'
+        | 'note'
       >
     >,
   ): void {
@@ -148,9 +159,43 @@ export class Store {
     this.draw();
   }
 
+  /** Shows a line as a whole. The step stays, unless what is shown is that of a step. */
+  choose(row: Row): void {
+    if (this.showsStep) this.go(this.recorded.frameOf(row.told));
+    this.chosen = row.id;
+    if (this.tab === 'overview' && row.kind !== 'session') this.tab = 'attempt';
+    this.draw();
+  }
+
+  /** Shows what there is about the step, or the line, at hand. */
+  open(change: { tab?: Tab; middle?: Store['middle'] }): void {
+    Object.assign(this, change);
+    const row = this.chosenRow;
+    if (row !== null && this.showsStep) {
+      this.go(this.recorded.frameOf(row.told));
+      this.chosen = row.id;
+    }
+    this.draw();
+  }
+
+  get chosenRow(): Row | null {
+    return this.chosen === null ? null : (this.recorded.rows.byId[this.chosen] ?? null);
+  }
+
+  /** The attempt at hand: that of the chosen line, or of the step. */
+  get placeOfAttempt(): Pick<Moment, 'told' | 'scope'> {
+    const row = this.chosenRow;
+    return row === null ? this.moment : (firstAttempt(row) ?? row);
+  }
+
+  private get showsStep(): boolean {
+    return this.kind === 'run' || this.middle === 'machines' || stepTabs.includes(this.tab);
+  }
+
   /** Shows a frame; the last one is followed from then on. */
   go(frame: number): void {
     const last = this.recorded.microsteps.length - 1;
+    this.chosen = null;
     this.frame = Math.max(Math.min(frame, last), Math.min(0, last));
     this.follows = this.frame === last;
     this.draw();
@@ -258,6 +303,7 @@ export class Store {
     this.total = message.total;
     this.known = null;
     if (this.follows) this.frame = this.recorded.microsteps.length - 1;
+    if (!this.tabs.includes(this.tab)) this.tab = this.tabs[0] ?? 'why';
     this.parts += 1;
     // A long session is not drawn after each of its parts.
     if (!this.isLoading || this.parts % partsADraw === 0) this.draw();
@@ -274,6 +320,13 @@ export class Store {
       for (const listener of this.listeners) listener();
     });
   }
+}
+
+/** The first attempt of a turn; the line itself for one within an attempt. */
+function firstAttempt(row: Row): Row | null {
+  if (row.kind === 'attempt' || row.kind === 'call') return row;
+  for (const child of row.children) if (child.kind === 'attempt') return child;
+  return null;
 }
 
 /** Renders again whenever the store changes. An effect after the frame would miss a change before it. */

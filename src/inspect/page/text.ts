@@ -13,6 +13,11 @@ export function span(ms: number): string {
   return `${Math.floor(ms / 3_600_000)} h ${Math.round((ms % 3_600_000) / 60_000)} min`;
 }
 
+/** An amount in US dollars; null where a price is unknown. */
+export function money(costUsd: number | null): string {
+  return costUsd === null ? 'no price' : `$${costUsd.toFixed(4)}`;
+}
+
 export function short(value: number): string {
   if (value < 10_000) return String(value);
   return value < 1_000_000 ? `${(value / 1_000).toFixed(1)} k` : `${(value / 1_000_000).toFixed(1)} M`;

@@ -3,6 +3,9 @@ import type { Observation } from './recording-data.ts';
 
 export type RowKind = 'session' | 'turn' | 'attempt' | 'call' | 'run' | 'item' | 'phase' | 'wait' | 'note' | 'end';
 
+/** What a line did for a time, in epoch ms: a request, a tool, what waits for a person, or a pause. `to` is null so far. */
+export type RowSpan = { kind: 'model' | 'tool' | 'person' | 'pause'; from: number; to: number | null };
+
 /** A line of what happened. Times are epoch ms; `told` counts facts and sightings. */
 export type Row = {
   id: number;
@@ -27,6 +30,8 @@ export type Row = {
   notice: string | null;
   /** Until when it waits. */
   dueAt: number | null;
+  /** What it did, and when. */
+  spans: RowSpan[];
   children: Row[];
 };
 
@@ -61,6 +66,7 @@ export abstract class RowList {
       isHandedOut: false,
       notice: null,
       dueAt: null,
+      spans: [],
       children: [],
       ...own,
     };
@@ -69,7 +75,15 @@ export abstract class RowList {
   }
 }
 
+/** Ends what a row did, and begins what it does from now on; null for nothing. */
+export function spanRow(row: Row, kind: RowSpan['kind'] | null, at: number): void {
+  const last = row.spans.at(-1);
+  if (last?.to === null) last.to = at;
+  if (kind !== null) row.spans.push({ kind, from: at, to: null });
+}
+
 /** Ends a row. */
 export function closeRow(row: Row, { told, at }: RowPlace, state: Row['state']): void {
+  spanRow(row, null, at);
   Object.assign(row, { ended: told, endedAt: at, state });
 }

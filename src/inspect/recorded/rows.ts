@@ -3,7 +3,7 @@ import type { Sighting } from '../../observe/events.ts';
 import { PrefixBreaks } from '../../observe/prefix-breaks.ts';
 import { pieceName } from '../../vocabulary/refused-pieces.ts';
 import type { Observation } from './recording-data.ts';
-import { closeRow, type Row, RowList, type RowPlace } from './row-list.ts';
+import { closeRow, type Row, RowList, type RowPlace, type RowSpan, spanRow } from './row-list.ts';
 import { breakTexts, noteOf, planText } from './row-texts.ts';
 
 type Of<T extends Fact['type']> = Extract<Fact, { type: T }>;
@@ -14,6 +14,14 @@ type Open = {
   calls: Map<number, Row>;
   wait: Row | null;
   prefix: PrefixBreaks;
+};
+
+/** What a call does from a fact on; null for nothing. */
+const spanKinds: Partial<Record<Fact['type'], RowSpan['kind'] | null>> = {
+  'tool.approvalRequested': 'person',
+  'tool.approved': null,
+  'tool.denied': null,
+  'tool.started': 'tool',
 };
 
 /** What happened in a session, as a tree of lines: turns, attempts, calls, and the sub-agents below their calls. */
@@ -91,6 +99,7 @@ export class Rows extends RowList {
     if (fact.type === 'attempt.started') {
       const { attempt, turn, target, notice } = fact;
       open.attempt = this.row('attempt', place, { title: `attempt ${attempt}`, detail: target, turn, attempt, notice });
+      spanRow(open.attempt, 'model', place.at);
       open.calls.clear();
       (open.turn ?? open.session).children.push(open.attempt);
       const { current: cause } = open.prefix;
@@ -99,6 +108,7 @@ export class Rows extends RowList {
     }
     if (open.attempt === null) return;
     if (fact.type === 'attempt.replied') {
+      spanRow(open.attempt, null, place.at);
       if (fact.fault !== null) open.attempt.detail = `${fact.target}: ${fact.fault.message}`;
       return;
     }
@@ -129,6 +139,8 @@ export class Rows extends RowList {
     }
     const row = open.calls.get(fact.index);
     if (row === undefined) return;
+    const kind = spanKinds[fact.type];
+    if (kind !== undefined) spanRow(row, kind, place.at);
     if (fact.type === 'tool.approvalRequested') Object.assign(row, { state: 'waiting', detail: 'waits for approval' });
     if (fact.type === 'tool.approved') Object.assign(row, { state: 'running', detail: 'approved' });
     if (fact.type === 'tool.denied')
@@ -145,10 +157,12 @@ export class Rows extends RowList {
     switch (fact.type) {
       case 'wait.started':
         open.wait = this.row('wait', place, { title: `waits for ${fact.target}`, turn: fact.turn, dueAt: fact.dueAt });
+        spanRow(open.wait, 'pause', place.at);
         (open.turn ?? open.session).children.push(open.wait);
         return;
       case 'admission.requested':
         open.wait = this.row('wait', place, { title: `asks for a place at ${fact.target}`, turn: fact.turn });
+        spanRow(open.wait, 'pause', place.at);
         (open.turn ?? open.session).children.push(open.wait);
         return;
       case 'admission.ended':
@@ -224,9 +238,12 @@ export class Rows extends RowList {
     open.prefix.sighting(sighting);
     if (sighting.type === 'tool.handedOut') {
       const row = this.callWithId(open, sighting.callId);
+      spanRow(row, 'person', place.at);
       Object.assign(row, { state: 'waiting', detail: 'waits for an answer', isHandedOut: true });
       return;
     }
+    if (sighting.type === 'tool.asked' || sighting.type === 'tool.replied')
+      spanRow(this.callWithId(open, sighting.callId), sighting.type === 'tool.asked' ? 'person' : 'tool', place.at);
     const note = noteOf(sighting);
     if (note !== null) this.note(open.attempt?.ended === null ? open.attempt : open.session, place, ...note);
   }

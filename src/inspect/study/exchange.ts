@@ -8,7 +8,7 @@ type Of<T extends Fact['type']> = Extract<Fact, { type: T }>;
 /** How a message of a request relates to the request before it, of the same session. */
 export type MessageChange = 'kept' | 'new' | 'gone';
 
-/** A request and what became of it, as far as it was known at a moment. */
+/** A request and what became of it, as far as that is known. */
 export type Exchange = {
   turn: number;
   attempt: number;
@@ -24,17 +24,19 @@ export type Exchange = {
   replied: Of<'attempt.replied'> | null;
   answers: Of<'tool.answered'>[];
   ended: Of<'attempt.failed' | 'attempt.finished' | 'attempt.progressed' | 'attempt.aborted'> | null;
+  /** When it began and ended, in epoch ms; null before that. */
+  at: number;
+  endedAt: number | null;
+  /** The number of the fact with the reply: a moment before it does not know the reply yet. */
+  repliedTold: number | null;
 };
 
-/** Returns the latest request of the session that moved; null before its first. */
+/**
+ * Returns the latest request of the session that moved, as a whole: also what became of it after the moment. Null before the
+ * first.
+ */
 export function exchangeAt(recorded: ShownRecording, { told, scope }: Pick<Moment, 'told' | 'scope'>): Exchange | null {
-  const answers: Exchange['answers'] = [];
-  let replied: Exchange['replied'] = null;
-  let ended: Exchange['ended'] = null;
-  for (const { fact } of recorded.factsBefore(told, scope)) {
-    if (fact.type === 'tool.answered') answers.unshift(fact);
-    if (fact.type === 'attempt.replied') replied = fact;
-    if (isEnd(fact)) ended = fact;
+  for (const { fact, told: begun } of recorded.factsBefore(told, scope)) {
     if (fact.type !== 'attempt.started') continue;
     const { turn, attempt, target } = fact;
     const own = recorded.requests.filter((one) => one.scope === scope);
@@ -46,17 +48,36 @@ export function exchangeAt(recorded: ShownRecording, { told, scope }: Pick<Momen
       turn,
       attempt,
       target,
-      number: recorded.countersAt(told, scope).get('requests') ?? 0,
+      number: recorded.countersAt(begun, scope).get('requests') ?? 0,
       request,
       previous,
       messages: request === null ? [] : changes(recorded, request, previous),
       tools: toolsOf(recorded, request, previous),
-      replied,
-      answers: answers.sort((one, other) => one.index - other.index),
-      ended,
+      at: recorded.told[begun - 1]?.at ?? 0,
+      ...outcomeAfter(recorded, begun, scope),
     };
   }
   return null;
+}
+
+type Outcome = Pick<Exchange, 'replied' | 'repliedTold' | 'answers' | 'ended' | 'endedAt'>;
+
+/** What became of the attempt that the fact of this number began. */
+function outcomeAfter(recorded: ShownRecording, begun: number, scope: string): Outcome {
+  const found: Outcome = { replied: null, repliedTold: null, answers: [], ended: null, endedAt: null };
+  for (let number = begun; number < recorded.told.length; number += 1) {
+    const one = recorded.told[number];
+    if (one === undefined || one.scope !== scope || !('fact' in one)) continue;
+    const { fact } = one;
+    if (fact.type === 'attempt.started') break;
+    if (fact.type === 'tool.answered') found.answers.push(fact);
+    if (fact.type === 'attempt.replied') Object.assign(found, { replied: fact, repliedTold: number + 1 });
+    if (!isEnd(fact)) continue;
+    Object.assign(found, { ended: fact, endedAt: one.at });
+    break;
+  }
+  found.answers.sort((one, other) => one.index - other.index);
+  return found;
 }
 
 /** Returns the input of a call as the model sent it; null for one that its reply does not hold, such as one of a batch. */

@@ -3,7 +3,8 @@ import { type Delivery, failedOutcome, type Json } from '../../../machines/index
 /** Something else that might have been delivered, by a name for it. */
 export type Preset = { name: string; delivery: Delivery };
 
-const noReply = { calls: [], textReport: null, usage: noUsage(), costUsd: null, measured: null };
+/** A request that failed before anything was counted costs nothing. */
+const noReply = { calls: [], textReport: null, usage: noUsage(), costUsd: 0, measured: null };
 
 const faults = ['auth', 'rate_limited', 'server', 'network', 'timeout', 'content_filter', 'malformed_call'] as const;
 
@@ -16,16 +17,21 @@ export function presetsFor(recorded: Delivery): Preset[] {
   ];
   if ('event' in recorded) return commands;
   const { key } = recorded;
+  const was = 'outcome' in recorded ? recorded.outcome : null;
   const instead = (name: string, outcome: Json): Preset => ({ name, delivery: { key, at, chance: 0.5, outcome } });
   const kind = /([a-z]+)(-\d+)?$/.exec(key)?.[1];
-  return [...(presets[kind ?? '']?.(instead) ?? []), ...commands];
+  return [...(presets[kind ?? '']?.(instead, was) ?? []), ...commands];
 }
 
 type Instead = (name: string, outcome: Json) => Preset;
 
-const presets: Record<string, (instead: Instead) => Preset[]> = { model: requests, tool: tools, approval: decisions };
+const presets: Record<string, (instead: Instead, was: unknown) => Preset[]> = {
+  model: requests,
+  tool: tools,
+  approval: decisions,
+};
 
-function requests(instead: Instead): Preset[] {
+function requests(instead: Instead, was: unknown): Preset[] {
   const reply = {
     provider: 'what if',
     content: [],
@@ -41,7 +47,7 @@ function requests(instead: Instead): Preset[] {
       const fault = { kind, message: 'what if', status: null, retryAfterMs: null };
       return instead(`a fault: ${kind}`, { ...noReply, reply: null, fault });
     }),
-    instead('an empty reply', { ...noReply, reply: { ...reply, finishReason }, fault: null }),
+    instead('an empty reply', { ...noReply, ...paidIn(was), reply: { ...reply, finishReason }, fault: null }),
   ];
 }
 
@@ -58,6 +64,12 @@ function decisions(instead: Instead): Preset[] {
     instead('denied', { decision: 'denied', reason: 'what if' }),
     instead('no decision before the timeout', { decision: 'timeout', reason: null }),
   ];
+}
+
+/** What the recorded request cost: an empty reply is paid for, too. */
+function paidIn(was: unknown): { usage?: Json; costUsd?: Json } {
+  const { usage, costUsd } = Object(was) as { usage?: Json; costUsd?: Json };
+  return { ...(usage !== undefined && { usage }), ...(costUsd !== undefined && { costUsd }) };
 }
 
 function noUsage(): Json {

@@ -2,11 +2,12 @@ import { gzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { notedSecrets } from '../../agent/secrets.ts';
 import { check } from '../../input/check.ts';
-import { texts } from '../../input/shapes.ts';
+import { text, texts } from '../../input/shapes.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { tapeOf } from '../../journal/tape.ts';
-import { htmlDocument, policyHash } from '../../platform/node-only/html.ts';
+import { escapedHtml, htmlDocument, policyHash } from '../../platform/node-only/html.ts';
 import { environmentSecrets } from '../../secrets/credentials.ts';
+import { redact } from '../../secrets/redact.ts';
 import { icon, pageFile } from './page-file.ts';
 import { Redactor } from './redacted.ts';
 
@@ -18,12 +19,15 @@ export type SessionFileOptions = {
   secrets?: readonly string[];
   /** The step that the page opens at, from 0; default: the last. */
   step?: number;
+  /** A sentence that the page shows at its top, such as what was broken at that step. */
+  note?: string;
 };
 
 const aStep = 'an integer of at least 0';
 const optionsSchema = z.strictObject({
   secrets: texts.optional(),
   step: z.int({ error: aStep }).min(0, { error: aStep }).optional(),
+  note: text.optional(),
 } satisfies Record<keyof SessionFileOptions, z.ZodType>);
 
 const entriesSchema = z.array(z.looseObject({}), {
@@ -49,7 +53,7 @@ const start = `(async () => {
  * cannot be played; `machines_changed` for those of other machines (D-6).
  */
 export function sessionFile(entries: readonly JournalEntry[], options: SessionFileOptions = {}): string {
-  const { secrets = [], step } = check(optionsSchema, options, 'options', 'invalid_options');
+  const { secrets = [], step, note } = check(optionsSchema, options, 'options', 'invalid_options');
   check(entriesSchema, entries, 'entries', 'invalid_options');
   const known = [...secrets, ...notedSecrets(), ...environmentSecrets(process.env)];
   const redactor = new Redactor(() => known);
@@ -70,7 +74,7 @@ export function sessionFile(entries: readonly JournalEntry[], options: SessionFi
   const [first] = clean;
   const title = first?.type === 'started' ? first.head.agent : first?.type === 'run' ? first.head.input.run : 'session';
   const body = `<script type="application/gzip+base64" id="pictures">${packed(pictures)}</script>
-<script type="application/gzip+base64" id="tape"${step === undefined ? '' : ` data-step="${step}"`} data-redacted="${redactor.changed}">${packed(tape)}</script>
+<script type="application/gzip+base64" id="tape"${step === undefined ? '' : ` data-step="${step}"`}${note === undefined ? '' : ` data-note="${escapedHtml(redact(note, known))}"`} data-redacted="${redactor.changed}">${packed(tape)}</script>
 <script type="application/gzip+base64" id="packed">${packed(script)}</script>
 <script>${start}</script>`;
   return htmlDocument({ title: `${title} · Pawl`, policy, style, head: `${icon}\n`, body });

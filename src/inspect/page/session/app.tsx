@@ -1,8 +1,10 @@
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { tame } from '../../../platform/text.ts';
+import type { Moment } from '../../recorded/shown-recording.ts';
+import { endOf, spentInTree } from '../../study/overview.ts';
 import { Charts } from '../drawing/chart.tsx';
 import { panes, type Store, useStore } from '../store.ts';
-import { short } from '../text.ts';
+import { money, short } from '../text.ts';
 import { Commands, Waiting } from './commands.tsx';
 import { Compared, Departure } from './compare.tsx';
 import { Details } from './details.tsx';
@@ -10,7 +12,9 @@ import { BoundGauge } from './gauge.tsx';
 import { ItemCounts } from './items.tsx';
 import { keyHelp, takeKey } from './keys.ts';
 import { EventList } from './list.tsx';
+import { statusOf } from './overview.tsx';
 import { ScrubBar } from './scrub.tsx';
+import { Waterfall } from './waterfall.tsx';
 
 /** A session: what happened, the machines, and why; live and recorded are the same page. */
 export function SessionPage({ store }: { store: Store }) {
@@ -41,12 +45,33 @@ export function SessionPage({ store }: { store: Store }) {
       ) : (
         <main aria-busy={store.isLoading}>
           <EventList store={store} moment={moment} />
-          {stage > 0 ? <Charts store={store} moment={moment} /> : <section class="charts" />}
+          {stage > 0 ? <Middle store={store} moment={moment} /> : <section class="charts" />}
           {stage > 1 ? <Details store={store} moment={moment} /> : <section class="details" />}
         </main>
       )}
       <ScrubBar store={store} moment={moment} />
       {store.showsHelp ? <Help store={store} /> : null}
+    </div>
+  );
+}
+
+/** When things happened, or the machines that decided them. */
+function Middle({ store, moment }: { store: Store; moment: Moment }) {
+  return (
+    <div class="middle">
+      <nav class="tabs" aria-label="Middle">
+        {(['time', 'machines'] as const).map((one) => (
+          <button
+            key={one}
+            type="button"
+            aria-pressed={store.middle === one}
+            onClick={() => store.open({ middle: one })}
+          >
+            {one}
+          </button>
+        ))}
+      </nav>
+      {store.middle === 'time' ? <Waterfall store={store} moment={moment} /> : <Charts store={store} moment={moment} />}
     </div>
   );
 }
@@ -65,10 +90,9 @@ function Header({ store }: { store: Store }) {
   const { recorded, moment } = store;
   const head = recorded.heads.get('');
   const counters = recorded.countersAt(moment.told);
-  const tokens = (counters.get('tokens.input') ?? 0) + (counters.get('tokens.output') ?? 0);
-  const cost = counters.get('costUsd');
+  const spent = spentInTree(recorded, moment.told);
   const { root } = recorded.rows;
-  const isOver = root !== null && root.ended !== null && root.ended <= moment.told;
+  const last = recorded.microsteps.length - 1;
   return (
     <header>
       {recorded.run === null ? (
@@ -80,15 +104,23 @@ function Header({ store }: { store: Store }) {
           workflow <small>{tame(recorded.run.input.run)}</small>
         </h1>
       )}
-      {isOver ? <Ending state={root.state} slugs={root.slugs} /> : <NotEnded store={store} />}
+      {root !== null && root.ended !== null ? (
+        <Ending state={root.state} slugs={root.slugs} isAborted={endOf(recorded)?.type === 'session.aborted'} />
+      ) : (
+        <NotEnded store={store} />
+      )}
+      {store.frame < last ? (
+        <span class="hint">
+          replay: step {store.frame + 1} of {last + 1}
+        </span>
+      ) : null}
       {store.kind === 'run' ? (
         <ItemCounts store={store} moment={moment} />
       ) : (
         <>
           <BoundGauge store={store} moment={moment} />
           <span class="numbers">
-            turn {counters.get('turns') ?? 0} · {short(tokens)} tokens ·{' '}
-            {cost == null ? 'no price' : `$${cost.toFixed(4)}`}
+            turn {counters.get('turns') ?? 0} · {short(spent.input + spent.output)} tokens · {money(spent.costUsd)}
           </span>
         </>
       )}
@@ -109,18 +141,17 @@ function Header({ store }: { store: Store }) {
   );
 }
 
-/** The status of a session that has not ended at this step. At the last step it comes from the journal. */
-function NotEnded({ store: { recorded, frame, live, origin } }: { store: Store }) {
-  const isLast = frame === recorded.microsteps.length - 1;
-  if (!isLast || live?.row?.status === 'running') return <span class="status running">● running</span>;
-  if (live?.row?.status === 'suspended') return <span class="status">‖ suspended</span>;
-  return <span class="status">{origin === null ? '‖ not ended' : '‖ pending'}</span>;
+/** The status of a session that has not ended, whichever step is shown. */
+function NotEnded({ store }: { store: Store }) {
+  const status = statusOf(store);
+  if (status === 'running') return <span class="status running">● running</span>;
+  return <span class="status">‖ {status}</span>;
 }
 
-function Ending({ state, slugs }: { state: string; slugs: readonly string[] }) {
+function Ending({ state, slugs, isAborted }: { state: string; slugs: readonly string[]; isAborted: boolean }) {
   return (
     <span class={`status ${state}`}>
-      {state === 'done' ? '✓ succeeded' : `✗ ${slugs[0] ?? 'failed'}`}
+      {state === 'done' ? '✓ succeeded' : `✗ ${isAborted ? 'aborted' : 'failed'}: ${slugs[0] ?? ''}`}
       {slugs.slice(1).map((slug) => (
         <span class="slug" key={slug}>
           {slug}
@@ -132,12 +163,13 @@ function Ending({ state, slugs }: { state: string; slugs: readonly string[] }) {
 
 /** What a reader must know before believing the page. */
 function Troubles({ store }: { store: Store }) {
-  const { recorded, pictures, failure, live } = store;
+  const { recorded, pictures, failure, note, live } = store;
   const { difference } = recorded;
   const recordedBy = (recorded.run ?? recorded.heads.get(''))?.machines;
   const loading = store.isLoading && store.total > 0 ? Math.floor((100 * recorded.entries) / store.total) : null;
   return (
     <>
+      {note === null ? null : <p class="trouble">{tame(note)}</p>}
       {failure === null ? null : <p class="trouble">{tame(failure)}</p>}
       {live?.isAway === true ? (
         <p class="trouble">The server does not answer. What is shown may be out of date.</p>

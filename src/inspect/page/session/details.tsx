@@ -5,9 +5,11 @@ import type { Moment } from '../../recorded/shown-recording.ts';
 import { exchangeAt } from '../../study/exchange.ts';
 import type { Store, Tab } from '../store.ts';
 import { eventName, stateName } from '../text.ts';
+import { AttemptPane } from './attempt.tsx';
 import { AnswersPane, ReplyPane, RequestPane } from './exchange.tsx';
 import { FactList } from './facts.tsx';
 import { ItemsPane } from './items.tsx';
+import { Overview } from './overview.tsx';
 import { Json } from './parts.tsx';
 import { Watches } from './watches.tsx';
 import { WhatIfPane } from './what-if.tsx';
@@ -27,8 +29,8 @@ export function Details({ store, moment }: Props) {
             id={`tab-${index}`}
             aria-selected={tab === store.tab}
             aria-controls="pane"
-            title={`${index + 1}`}
-            onClick={() => store.set({ tab })}
+            title={`${(index + 1) % 10}`}
+            onClick={() => store.open({ tab })}
           >
             {tab}
           </button>
@@ -43,14 +45,18 @@ export function Details({ store, moment }: Props) {
 
 function Pane({ store, moment, tab }: Props & { tab: Tab }) {
   switch (tab) {
+    case 'overview':
+      return <Overview store={store} />;
+    case 'attempt':
+      return <AttemptPane store={store} streaming={streamed(store)} />;
     case 'why':
       return <Why store={store} moment={moment} />;
     case 'request':
-      return <RequestPane exchange={exchangeAt(store.recorded, moment)} />;
+      return <RequestPane exchange={exchangeAt(store.recorded, store.placeOfAttempt)} />;
     case 'reply':
-      return <ReplyPane exchange={exchangeAt(store.recorded, moment)} streaming={streamed(store, moment)} />;
+      return <ReplyPane exchange={exchangeAt(store.recorded, store.placeOfAttempt)} streaming={streamed(store)} />;
     case 'answers':
-      return <AnswersPane exchange={exchangeAt(store.recorded, moment)} />;
+      return <AnswersPane exchange={exchangeAt(store.recorded, store.placeOfAttempt)} />;
     case 'items':
       return <ItemsPane store={store} moment={moment} />;
     case 'facts':
@@ -65,9 +71,10 @@ function Pane({ store, moment, tab }: Props & { tab: Tab }) {
 }
 
 /** What has arrived of a reply that is not whole yet. */
-function streamed(store: Store, moment: Moment) {
-  const exchange = exchangeAt(store.recorded, moment);
-  return store.streaming.get(`${moment.scope} ${exchange?.turn} ${exchange?.attempt}`) ?? [];
+function streamed(store: Store) {
+  const place = store.placeOfAttempt;
+  const exchange = exchangeAt(store.recorded, place);
+  return store.streaming.get(`${place.scope} ${exchange?.turn} ${exchange?.attempt}`) ?? [];
 }
 
 /** Why the machine is where it is: the arrow, its guard, and the sentences of its rules. */

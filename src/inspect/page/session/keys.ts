@@ -9,7 +9,8 @@ export const keyHelp: readonly [string, string][] = [
   ['Alt ← →', 'one turn; in a run, one item'],
   ['Home End', 'the beginning, the end'],
   ['n p', 'next failure, previous failure'],
-  ['1 – 8', 'the details, in the order of their tabs'],
+  ['↑ ↓ Enter', 'in the list: another line, fold and unfold'],
+  ['1 – 9, 0', 'the details, in the order of their tabs'],
   ['r', 'the next step of the marked rule'],
   ['?', 'this list'],
 ];
@@ -19,9 +20,9 @@ export function takeKey(store: Store, event: KeyboardEvent): boolean {
   const { recorded, frame } = store;
   const isTyping = event.target instanceof HTMLInputElement && event.target.type !== 'range';
   if (isTyping || event.target instanceof HTMLTextAreaElement || event.ctrlKey || event.metaKey) return false;
-  const tab = store.tabs[Number(event.key) - 1];
+  const tab = /^\d$/.test(event.key) ? store.tabs[(Number(event.key) + 9) % 10] : undefined;
   if (tab !== undefined) {
-    store.set({ tab });
+    store.open({ tab });
     return true;
   }
   switch (event.key) {

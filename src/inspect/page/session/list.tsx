@@ -5,7 +5,7 @@ import type { Moment } from '../../recorded/shown-recording.ts';
 import type { Store } from '../store.ts';
 import { clock, span } from '../text.ts';
 
-const rowPx = 26;
+export const rowPx = 26;
 
 export type Line = { row: Row; depth: number; number: number };
 
@@ -31,7 +31,7 @@ export function EventList({ store, moment }: { store: Store; moment: Moment }) {
   const pane = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });
   const lines = shownLines(store.recorded.rows.root, store.folded);
-  const current = currentLine(lines, moment);
+  const current = lines.find(({ row }) => row.id === store.chosen) ?? currentLine(lines, moment);
   useLayoutEffect(() => {
     const element = pane.current;
     if (element === null) return;
@@ -52,31 +52,64 @@ export function EventList({ store, moment }: { store: Store; moment: Moment }) {
   const first = Math.max(0, Math.floor(view.top / rowPx) - 5);
   const shown = lines.slice(first, first + Math.ceil(view.height / rowPx) + 10);
   return (
-    <div
-      class="list"
-      ref={pane}
-      role="listbox"
-      tabindex={0}
-      aria-label="What happened"
-      aria-activedescendant={current === null ? undefined : `row-${current.row.id}`}
-    >
-      <div role="presentation" style={{ height: `${lines.length * rowPx}px` }}>
-        {shown.map((line) => (
-          <ListRow
-            key={line.row.id}
-            store={store}
-            line={line}
-            moment={moment}
-            isCurrent={line === current}
-            size={lines.length}
-          />
-        ))}
+    <section class="happened" aria-label="Events">
+      <div class="listhead">{lines.length} lines</div>
+      <div
+        class="list"
+        ref={pane}
+        role="listbox"
+        tabindex={0}
+        aria-label="What happened"
+        aria-activedescendant={current === null ? undefined : `row-${current.row.id}`}
+        onKeyDown={(event) => {
+          if (takeListKey(store, lines, current, event.key)) event.preventDefault();
+        }}
+      >
+        <div role="presentation" style={{ height: `${lines.length * rowPx}px` }}>
+          {shown.map((line) => (
+            <ListRow
+              key={line.row.id}
+              store={store}
+              line={line}
+              moment={moment}
+              isCurrent={line === current}
+              size={lines.length}
+            />
+          ))}
+        </div>
       </div>
-    </div>
+    </section>
   );
 }
 
-/** The latest line that had begun. */
+/** Moves in the list, and opens and folds its lines. Returns whether it was a key of the list. */
+function takeListKey(store: Store, lines: readonly Line[], current: Line | null, key: string): boolean {
+  const at = current?.number ?? -1;
+  const go = (line: Line | undefined) => line !== undefined && store.choose(line.row);
+  switch (key) {
+    case 'ArrowDown':
+      go(lines[at + 1]);
+      return true;
+    case 'ArrowUp':
+      go(lines[at - 1]);
+      return true;
+    case 'PageDown':
+      go(lines[Math.min(at + 15, lines.length - 1)]);
+      return true;
+    case 'PageUp':
+      go(lines[Math.max(at - 15, 0)]);
+      return true;
+    case 'Enter':
+    case ' ':
+      if (current !== null && current.depth > 0 && current.row.children.length > 0) store.fold(current.row.id);
+      else go(current ?? undefined);
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** The chosen line, or the latest that had begun. */
 function currentLine(lines: readonly Line[], { told }: Moment): Line | null {
   let found: Line | null = null;
   for (const line of lines)
@@ -108,7 +141,8 @@ function ListRow({ store, line: { row, depth, number }, moment, isCurrent, size 
       aria-posinset={number + 1}
       class={`row ${row.kind} ${row.told > moment.told ? 'future' : state}${isCurrent ? ' current' : ''}`}
       style={{ top: `${number * rowPx}px`, paddingLeft: `${6 + depth * 12}px` }}
-      onClick={() => store.go(store.recorded.frameOf(row.told))}
+      title={[row.title, ...slugs, row.detail].filter((text) => text !== '').join(' · ')}
+      onClick={() => store.choose(row)}
     >
       {row.children.length === 0 || depth === 0 ? (
         <span class="fold" />

@@ -1,0 +1,113 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { tame } from '../../../platform/text.ts';
+import type { Row, RowSpan } from '../../recorded/row-list.ts';
+import type { Moment } from '../../recorded/shown-recording.ts';
+import { type TimeLine, ticks, timeLine } from '../../study/timeline.ts';
+import type { Store } from '../store.ts';
+import { span } from '../text.ts';
+import { rowPx, shownLines } from './list.tsx';
+import { timeNames, timesOf } from './overview.tsx';
+
+/** When everything happened: one bar for each line of the list, beside it, on one axis. Idle times are folded. */
+export function Waterfall({ store, moment }: { store: Store; moment: Moment }) {
+  const { recorded } = store;
+  const pane = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ top: 0, height: 600 });
+  const lines = shownLines(recorded.rows.root, store.folded);
+  const { from, to } = timesOf(recorded);
+  const line = timeLine(recorded.rows.byId, from, to);
+  useEffect(() => {
+    const element = pane.current;
+    const list = document.querySelector<HTMLElement>('.list');
+    if (element === null || list === null) return;
+    const measure = () => setView({ top: element.scrollTop, height: element.clientHeight });
+    const follow = (leader: HTMLElement, other: HTMLElement) => () => {
+      if (Math.abs(other.scrollTop - leader.scrollTop) > 1) other.scrollTop = leader.scrollTop;
+      measure();
+    };
+    const [own, others] = [follow(element, list), follow(list, element)];
+    element.addEventListener('scroll', own, { passive: true });
+    list.addEventListener('scroll', others, { passive: true });
+    others();
+    return () => {
+      element.removeEventListener('scroll', own);
+      list.removeEventListener('scroll', others);
+    };
+  }, [lines.length]);
+  const first = Math.max(0, Math.floor(view.top / rowPx) - 5);
+  const shown = lines.slice(first, first + Math.ceil(view.height / rowPx) + 10);
+  const now = line.place(moment.at);
+  return (
+    <section class="waterfall" aria-label="Time">
+      <Axis line={line} />
+      <div class="bars" ref={pane}>
+        <div style={{ height: `${lines.length * rowPx}px` }}>
+          <div class="lane">
+            <i class="now" style={{ left: `${100 * now}%` }} />
+          </div>
+          {shown.map(({ row, number }) => (
+            <div
+              key={row.id}
+              aria-hidden="true"
+              class={`barrow${row.id === store.chosen ? ' current' : ''}`}
+              style={{ top: `${number * rowPx}px` }}
+              title={`${row.title}: ${span((row.endedAt ?? to) - row.at)}, from ${span(row.at - from)} on`}
+              onClick={() => store.choose(row)}
+            >
+              <div class="lane">
+                <Bars row={row} line={line} />
+              </div>
+            </div>
+          ))}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+function Axis({ line }: { line: TimeLine }) {
+  return (
+    <div class="axis">
+      {ticks(line, 6).map((ms) => (
+        <span key={ms} style={{ left: `${100 * line.place(line.from + ms)}%` }}>
+          {span(ms)}
+        </span>
+      ))}
+      {line.folds.map((fold) => (
+        <b key={fold.from} title="Nothing happened" style={{ left: `${100 * line.place(fold.from)}%` }}>
+          ‖ {span(fold.to - fold.from)}
+        </b>
+      ))}
+    </div>
+  );
+}
+
+function Bars({ row, line }: { row: Row; line: TimeLine }) {
+  const end = row.endedAt ?? line.to;
+  const box = (from: number, to: number) => {
+    const left = line.place(from);
+    return { left: `${100 * left}%`, width: `max(2px, ${100 * (line.place(to) - left)}%)` };
+  };
+  if (row.kind === 'note' || row.kind === 'end')
+    return <i class="tick" style={{ left: `${100 * line.place(row.at)}%` }} />;
+  return (
+    <>
+      <i class={`extent ${row.state}`} style={box(row.at, end)} />
+      {row.spans.map((one) => (
+        <i
+          key={one.from}
+          class={`time-${one.kind}`}
+          style={box(one.from, one.to ?? line.to)}
+          title={titleOf(one, line)}
+        />
+      ))}
+      {row.kind === 'turn' || row.kind === 'session' ? null : (
+        <small style={{ left: `calc(${100 * line.place(end)}% + 4px)` }}>{tame(span(end - row.at))}</small>
+      )}
+    </>
+  );
+}
+
+function titleOf({ kind, from, to }: RowSpan, line: TimeLine): string {
+  return `${span((to ?? line.to) - from)} ${timeNames[kind]}`;
+}
