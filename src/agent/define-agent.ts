@@ -74,7 +74,8 @@ export function defineAgent<R extends ReportDefinition = { format: 'text' }, Con
   const tools = given.tools.flatMap(([name, tool]) => problems.collect(() => checkedTool(name, tool)) ?? []);
   const finish = problems.collect(() => finishOf(definition));
   const { cache } = definition ?? {};
-  const reports = cache && problems.collect(() => new CachedTool(definition.name, cache, 'cache', 'invalid_agent'));
+  const reports =
+    cache && problems.collect(() => new CachedTool(['agent', definition.name], cache, 'cache', 'invalid_agent'));
   const contextSchema = definition?.contextSchema;
   const checkContext =
     contextSchema === undefined ? undefined : problems.collect(() => checkAtOnce(contextSchema, 'contextSchema'));

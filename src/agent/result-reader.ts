@@ -20,11 +20,12 @@ export type ResultReaderOptions = Pick<AgentDefinition, 'providers' | 'pricing' 
   instructions?: string;
 };
 
+const aWindow = 'an integer of at least 1000';
 const anything = z.unknown().optional();
 const optionsSchema = lazily(() =>
   z.strictObject({
     model: z.unknown(),
-    contextWindow: count.default(128_000),
+    contextWindow: z.int({ error: aWindow }).min(1_000, { error: aWindow }).default(128_000),
     maxTurns: count.default(60),
     instructions: text.default(''),
     // `defineAgent` checks these.
@@ -92,6 +93,7 @@ function notesIn(messages: readonly Message[]): string {
 }
 
 function earlierNotes(said: string): string[] {
-  const [, notes] = said.split('Noted so far:\n\n');
-  return notes === undefined ? [] : notes.split('\n\n');
+  // The first of them: a note may quote these words.
+  const at = said.indexOf('Noted so far:\n\n');
+  return at === -1 ? [] : said.slice(at + 'Noted so far:\n\n'.length).split('\n\n');
 }

@@ -101,6 +101,9 @@ export function checkedChanges(returned: unknown, { tools, targets, window }: Ch
   for (const [index, name] of (activeTools ?? []).entries())
     if (!tools.has(name)) throw notAmong(`activeTools[${index}]`, name, 'the tools of this turn', tools);
   const forced = typeof toolChoice === 'object' ? toolChoice.tool : null;
+  const others = (activeTools ?? [...tools]).filter((name) => !builtInNames.includes(name));
+  // With nothing but the report to call, forcing is refused by some providers, and by us if there is no report to call.
+  const isPointless = toolChoice === 'required' && others.length === 0;
   if (forced !== null) {
     const permitted = [...tools].filter((name) => builtInNames.includes(name) || (activeTools?.includes(name) ?? true));
     if (!permitted.includes(forced)) throw notAmong('toolChoice.tool', forced, 'the tools of this turn', permitted);
@@ -121,7 +124,7 @@ export function checkedChanges(returned: unknown, { tools, targets, window }: Ch
     targets: indices ?? null,
     instructions: instructions ?? null,
     settings: settings === undefined ? null : (JSON.parse(JSON.stringify(settings)) as JsonObject),
-    toolChoice: toolChoice === 'auto' ? null : (toolChoice ?? null),
+    toolChoice: toolChoice === 'auto' || isPointless ? null : (toolChoice ?? null),
   };
 }
 

@@ -5,6 +5,7 @@ import { parseDocument } from 'yaml';
 import { type AgentDefinition, definitionSchema, isAgent } from '../agent/definition.ts';
 import { given, messageOf, PawlError, shown } from '../input/errors.ts';
 import { isRecord } from '../platform/plain-json.ts';
+import { redact } from '../secrets/redact.ts';
 import type { LocalTool } from '../tools/local.ts';
 import { globOf } from '../workspace/globs.ts';
 import { type Document, layered } from './layers.ts';
@@ -66,15 +67,34 @@ export async function agentSource(file: string): Promise<AgentSource> {
       };
     }
     case '.md': {
-      const document = isClaudeAgent(path) ? documentAt(path) : layered(path, documentAt);
+      const { found, ...document } = isClaudeAgent(path)
+        ? { ...documentAt(path), found: [] }
+        : layered(path, documentAt);
       const modules = toolList(document.matter.tools).filter(isToolModule);
       // Modules are loaded once, so this is what the definition gets.
       const exported = await Promise.all(modules.map((module) => exportedTools(path, module)));
       const isFixed = exported.some((tools) => typeof tools !== 'function');
-      return { isFixed, definition: (surroundings) => markdownDefinition(path, document, surroundings) };
+      return {
+        isFixed,
+        definition: (surroundings) => cleanly(found, surroundings, (own) => markdownDefinition(path, document, own)),
+      };
     }
     default:
       throw invalid(file, 'must end in .ts, .mts, .js, .mjs or .md');
+  }
+}
+
+/** Keeps the secrets of the environment out of what is said of a file (S-5). */
+async function cleanly<Value>(
+  secrets: readonly string[],
+  surroundings: AgentSurroundings,
+  read: (surroundings: AgentSurroundings) => Promise<Value>,
+): Promise<Value> {
+  try {
+    return await read({ ...surroundings, note: (text) => surroundings.note(redact(text, secrets)) });
+  } catch (error) {
+    if (!(error instanceof PawlError) || secrets.length === 0) throw error;
+    throw new PawlError(error.code, redact(error.message, secrets));
   }
 }
 

@@ -78,7 +78,7 @@ const table = {
   ]),
   model: textFlag('model', 'PROVIDER:ID', "instead of the agent's; with --base-url, a name", anyAgent),
   // Node takes `--env-file` for itself, wherever it stands.
-  env: textFlag('env', 'FILE', 'set the variables of a file that are not set', anyAgent),
+  env: textFlag('env', 'FILE', 'set the variables in FILE that are not set already', anyAgent),
   baseUrl: textFlag('base-url', 'URL', 'an OpenAI-compatible server, such as Ollama', anyAgent),
   mcp: textFlag('mcp', 'FILE', 'the agent to serve as an MCP server', ['serve']),
   openai: textFlag('openai', 'FILE', 'the agent to serve over OpenAI’s and Anthropic’s APIs', ['serve']),

@@ -17,16 +17,17 @@ type Read = (path: string) => Document;
  * the front matter are joined field by field; anything else is the extending file's; the texts follow each other. Throws
  * `invalid_agent_file`.
  */
-export function layered(path: string, read: Read): Document {
-  const { matter, body } = withBases(path, read, []);
+export function layered(path: string, read: Read): Document & { found: readonly string[] } {
   const secrets = new Set<string>();
-  const filled = filledIn(matter, '', path, secrets) as Record<string, unknown>;
-  if (secrets.size === 0) return { matter: filled, body };
-  const own = Array.isArray(filled.secrets) ? filled.secrets : [];
-  return { matter: { ...filled, secrets: [...own, ...secrets] }, body };
+  const { matter, body } = together(layersOf(path, read, [], secrets, new Set()));
+  const { secrets: own } = matter;
+  const found = [...secrets];
+  // Anything else there is refused later.
+  if (found.length === 0 || (own !== undefined && !Array.isArray(own))) return { matter, body, found };
+  return { matter: { ...matter, secrets: [...(own ?? []), ...found] }, body, found };
 }
 
-/** Sets the variables of a file, but for those that are set. Throws `invalid_options`. */
+/** Sets the variables in a file that the environment does not set already. Throws `invalid_options`. */
 export function readEnvironmentFile(file: string): void {
   try {
     for (const [name, value] of Object.entries(parseEnv(readFileSync(file, 'utf8')))) process.env[name] ??= value;
@@ -35,24 +36,50 @@ export function readEnvironmentFile(file: string): void {
   }
 }
 
-function withBases(path: string, read: Read, above: readonly string[]): Document {
+/** The files, those that are extended first; each once, where it is first extended. */
+function layersOf(
+  path: string,
+  read: Read,
+  above: readonly string[],
+  secrets: Set<string>,
+  seen: Set<string>,
+): Document[] {
   if (above.includes(path)) {
     const chain = [...above.slice(above.indexOf(path)), path].join(' extends ');
     throw invalid(path, `extends itself: ${chain}`);
   }
+  if (seen.has(path)) return [];
+  seen.add(path);
   const { matter, body } = read(path);
-  const { extends: bases, ...own } = matter;
+  const { extends: bases, ...given } = matter;
+  const own = filledIn(given, '', path, secrets) as Record<string, unknown>;
   const paths = bases === undefined ? [] : Array.isArray(bases) ? bases : [bases];
-  const layers = paths.map((base) => {
+  const layers = paths.flatMap((base) => {
     if (typeof base !== 'string' || !base.endsWith('.md'))
       throw invalid(path, `must name in \`extends\` the path of a .md file, or several; got ${shown(base)}`);
-    return withBases(resolve(dirname(path), base), read, [...above, path]);
+    return layersOf(resolve(dirname(path), base), read, [...above, path], secrets, seen);
   });
-  const all = [...layers, { matter: withWholePaths(own, path, above.length > 0), body }];
-  return {
-    matter: all.map((layer) => layer.matter).reduce(together, {}),
-    body: all.flatMap((layer) => (layer.body === '' ? [] : [layer.body])).join('\n\n'),
-  };
+  const { instructions, ...rest } = withWholePaths(own, path, above.length > 0);
+  if (typeof instructions !== 'string')
+    return [...layers, { matter: instructions === undefined ? rest : { ...rest, instructions }, body }];
+  if (body !== '') throw invalid(path, 'must have its instructions in the front matter or in the body, not in both');
+  return [...layers, { matter: rest, body: instructions }];
+}
+
+/** Two names of one thing: a file that has one overrides a base that has the other. */
+const samePairs = [
+  ['model', 'models'],
+  ['models', 'model'],
+] as const;
+
+function together(layers: readonly Document[]): Document {
+  let matter: Record<string, unknown> = {};
+  for (const layer of layers) {
+    const before = { ...matter };
+    for (const [one, other] of samePairs) if (one in layer.matter) delete before[other];
+    matter = mergedFields(before, layer.matter);
+  }
+  return { matter, body: layers.flatMap(({ body }) => (body === '' ? [] : [body])).join('\n\n') };
 }
 
 /** The paths of tool modules are relative to their own file. */
@@ -63,10 +90,10 @@ function withWholePaths(matter: Record<string, unknown>, path: string, isBase: b
   return { ...matter, tools: toolList(matter.tools).map(whole) };
 }
 
-function together(base: Record<string, unknown>, own: Record<string, unknown>): Record<string, unknown> {
+function mergedFields(base: Record<string, unknown>, own: Record<string, unknown>): Record<string, unknown> {
   const joinedFields = Object.entries(own).map(([name, value]) => {
     const before = base[name];
-    return [name, isRecord(before) && isRecord(value) ? together(before, value) : value];
+    return [name, isRecord(before) && isRecord(value) ? mergedFields(before, value) : value];
   });
   return { ...base, ...Object.fromEntries(joinedFields) };
 }
@@ -81,10 +108,19 @@ function filledIn(value: unknown, field: string, path: string, secrets: Set<stri
   );
 }
 
-/** `${NAME}`, or `${NAME:-otherwise}`; `$${` stands for itself. */
+/** `${NAME}`, or `${NAME:-otherwise}`; `$${` is a literal `${`. */
 const reference = /\$(\$\{)|\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g;
 
-function filledText(text: string, field: string, path: string, secrets: Set<string>): string {
+/** A text that is one variable may be a number or a switch. */
+function filledText(text: string, field: string, path: string, secrets: Set<string>): unknown {
+  const filled = filledParts(text, field, path, secrets);
+  const isWhole = /^\$\{[^}]*\}$/.test(text);
+  if (!isWhole) return filled;
+  if (filled === 'true' || filled === 'false') return filled === 'true';
+  return /^-?\d+(?:\.\d+)?$/.test(filled) && String(Number(filled)) === filled ? Number(filled) : filled;
+}
+
+function filledParts(text: string, field: string, path: string, secrets: Set<string>): string {
   return text.replaceAll(reference, (_, escaped?: string, name = '', otherwise?: string) => {
     if (escaped !== undefined) return escaped;
     const found = process.env[name] ?? '';

@@ -19,7 +19,7 @@ import type { Metadata } from '../vocabulary/metadata.ts';
 import { answeredInPieces, answeredWhole } from './answering.ts';
 import { Completion } from './completion.ts';
 import { BadRequest, type CompletionRequest, completionRequest } from './completion-request.ts';
-import { anthropicError, MessageAnswer } from './messages/message-answer.ts';
+import { anthropicError, isForAnthropic, MessageAnswer } from './messages/message-answer.ts';
 import { type MessageRequest, messageRequest } from './messages/message-request.ts';
 import { openaiError } from './outcome.ts';
 import { earlierConversation } from './responses/earlier-conversation.ts';
@@ -96,7 +96,7 @@ class CompletionServer {
   }
 
   async answer(request: Request): Promise<Response> {
-    const refused = isForMessages(new URL(request.url).pathname) ? anthropicFault : openaiFault;
+    const refused = asksAsAnthropic(request) ? anthropicFault : openaiFault;
     try {
       return await this.routed(request);
     } catch (error) {
@@ -114,8 +114,7 @@ class CompletionServer {
   private async routed(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
     const listed = /\/models(?:\/([^/]+))?$/.exec(pathname);
-    if (listed !== null && request.method === 'GET')
-      return json(this.models(listed[1], request.headers.has('anthropic-version')));
+    if (listed !== null && request.method === 'GET') return json(this.models(listed[1], asksAsAnthropic(request)));
     const api = apis.find((one) => pathname.endsWith(one));
     if (api === undefined) throw new BadRequest(`There is nothing at ${pathname}.`, null, 404);
     if (request.method !== 'POST') throw new BadRequest(`Send POST to ${pathname}.`, null, 405);
@@ -217,8 +216,8 @@ function answerForClient(event: SessionEvent, session: Session): void {
 
 const apis = ['/responses', '/messages', '/chat/completions'] as const;
 
-function isForMessages(pathname: string): boolean {
-  return pathname.endsWith('/messages');
+function asksAsAnthropic({ url, headers }: Request): boolean {
+  return isForAnthropic(new URL(url).pathname, Object.fromEntries(headers));
 }
 
 type FaultIn = (message: string, status: number, code: string | null, param?: string | null) => object;

@@ -1,8 +1,10 @@
+import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { Agent } from '../agent/definition.ts';
 import { check } from '../input/check.ts';
 import { onNode } from '../input/on-node.ts';
 import { type CallerOptions, callerSchema, checkHttp } from '../serve/http-options.ts';
+import { anthropicError, isForAnthropic } from './messages/message-answer.ts';
 import { type OpenaiOptions, openaiHandler, openaiOptionsShape } from './openai-handler.ts';
 import { openaiError } from './outcome.ts';
 import type { ServedOpenai } from './served-openai.ts';
@@ -22,8 +24,12 @@ export async function serveOpenai(agents: readonly Agent[], options: ServeOpenai
   checkHttp(callerSchema(), http, 'http');
   const handler = openaiHandler(agents, own);
   const { serveRequests } = await onNode('`serveOpenai`', () => import('../serve/node-server.ts'));
-  const refused = ({ status, message }: { status: number; message: string }) => ({
-    body: JSON.stringify(openaiError(message, 'invalid_request_error', null)),
+  const refused = ({ status, message }: { status: number; message: string }, request?: IncomingMessage) => ({
+    body: JSON.stringify(
+      isForAnthropic(request?.url ?? '/', request?.headers ?? {})
+        ? anthropicError(message, status)
+        : openaiError(message, 'invalid_request_error', null),
+    ),
     headers: { 'content-type': 'application/json', ...(status === 401 && { 'www-authenticate': 'Bearer' }) },
   });
   const server = await serveRequests(handler, { callers: http, forPages: true, logger: own.logger, refused });

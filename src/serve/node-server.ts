@@ -11,7 +11,7 @@ export type ServeRequestsOptions = {
   forPages: boolean;
   logger?: LoggerOption | undefined;
   /** Returns the answer to a request that is refused, before anything is read. */
-  refused: (refusal: Refusal) => { body: string; headers: Record<string, string> };
+  refused: (refusal: Refusal, request?: IncomingMessage) => { body: string; headers: Record<string, string> };
 };
 
 export type ServedRequests = {
@@ -70,7 +70,7 @@ export async function serveRequests(
       else if (answersPage(request, response, callers, isLoopback)) return;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      const { body, headers } = refused(error);
+      const { body, headers } = refused(error, request);
       // The rest of the request is not read.
       response.writeHead(error.status, { ...headers, connection: 'close' }).end(body);
       return;

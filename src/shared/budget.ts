@@ -10,7 +10,7 @@ export class BudgetAccount {
   readonly store: BudgetStore;
   limits: Allowance;
   private readonly parties = new Map<string, Party>();
-  private readonly waiting = new Set<() => void>();
+  private readonly waiting = new Map<() => void, string>();
   /** How often something came back. */
   private changes = 0;
   /** Changes of the store, one after another. */
@@ -39,8 +39,8 @@ export class BudgetAccount {
       const left = await this.inOrder(() => this.tryAdmit(sessionId, estimate));
       // What came back meanwhile may be enough.
       if (left === 'none' && this.changes !== before) continue;
-      if (left !== 'none' || !this.othersRun(sessionId)) return left;
-      await this.change(signal);
+      if (left !== 'none' || !this.mayComeBack(sessionId)) return left;
+      await this.change(sessionId, signal);
       signal.throwIfAborted();
     }
   }
@@ -117,27 +117,30 @@ export class BudgetAccount {
     return party;
   }
 
-  private othersRun(sessionId: string): boolean {
+  /** Whether another session may give something back: one that neither waits itself, nor for a sub-agent that does. */
+  private mayComeBack(sessionId: string): boolean {
+    const held = [sessionId, ...this.waiting.values()];
+    const isHeld = (id: string) => held.some((one) => one === id || one.startsWith(`${id}/`));
     return [...this.parties].some(
-      ([id, { share }]) => id !== sessionId && share.inFlight.requests + share.kept.requests > 0,
+      ([id, { share }]) => !isHeld(id) && share.inFlight.requests + share.kept.requests > 0,
     );
   }
 
-  private change(signal: AbortSignal): Promise<void> {
+  private change(sessionId: string, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
         this.waiting.delete(done);
         signal.removeEventListener('abort', done);
         resolve();
       };
-      this.waiting.add(done);
+      this.waiting.set(done, sessionId);
       signal.addEventListener('abort', done, { once: true });
     });
   }
 
   private wake(): void {
     this.changes += 1;
-    for (const one of [...this.waiting]) one();
+    for (const one of [...this.waiting.keys()]) one();
   }
 
   private inOrder<Value>(work: () => Promise<Value>): Promise<Value> {

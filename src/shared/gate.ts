@@ -24,7 +24,7 @@ type AskingNow = Omit<GateRequest, 'signal' | 'told'>;
 export type PassEnd = { isRefused: boolean; retryAfterMs: number | null; tokens: number | null };
 
 type Headers = Readonly<Record<string, string>>;
-type Waiter = GateRequest & { number: number; resolve(pass: Pass): void };
+type Waiter = GateRequest & { number: number; resolve(pass: Pass): void; reject(reason: unknown): void };
 
 const noLimits: RateLimits = { requests: null, tokens: null };
 
@@ -37,7 +37,7 @@ export class Pass {
   private headers: Headers | null = null;
   private isAccepted = false;
   /** Tells the processes that share the gate how the request ended; null if they do not know of it. */
-  onEnd: ((more: number, closedMs: number | null) => Promise<void>) | null = null;
+  onEnd: ((end: { tokens: number | null; closeMs: number | null }) => Promise<void>) | null = null;
   /** Resolves when they have been told. */
   released: Promise<void> = Promise.resolve();
   private isOver = false;
@@ -66,12 +66,12 @@ export class Pass {
   ended({ isRefused, retryAfterMs, tokens }: PassEnd): void {
     if (this.isOver) return;
     this.isOver = true;
-    const more = (tokens ?? this.sent.tokens) - this.sent.tokens;
-    this.sent.tokens += more;
+    if (tokens !== null) this.sent.tokens = tokens;
     const now = this.clock.now();
     const limits = this.headers === null ? noLimits : rateLimitsIn(this.headers, now);
     const closedMs = this.gate.left(this, isRefused ? { retryAfterMs, limits } : null, now);
-    if (this.onEnd !== null) this.released = this.onEnd(more, isRefused ? closedMs : null);
+    const counted = this.sent.isRefused ? null : this.sent.tokens;
+    if (this.onEnd !== null) this.released = this.onEnd({ tokens: counted, closeMs: isRefused ? closedMs : null });
   }
 
   /** The request never went out. */
@@ -91,6 +91,7 @@ export class Gate {
   private total = 0;
   private count = 0;
   private alarm: AbortController | null = null;
+  private isAtStore = false;
 
   private readonly shared: SharedGate | null;
 
@@ -141,31 +142,16 @@ export class Gate {
   }
 
   /** Waits until a request may go out, here and in the processes that share the gate. Rejects with the signal's reason. */
-  async enter(request: GateRequest): Promise<Pass> {
-    const { tokens, clock, signal, told } = request;
-    const pass = await this.enterHere(request);
-    if (this.shared === null) return pass;
-    const { shared } = this;
-    try {
-      await shared.enter(tokens, clock, signal);
-      pass.onEnd = (...how) => shared.leave(...how).catch(told);
-    } catch (error) {
-      if (signal.aborted) {
-        pass.unused();
-        throw error;
-      }
-      told(error);
-    }
-    return pass;
-  }
-
-  private enterHere(request: GateRequest): Promise<Pass> {
+  enter(request: GateRequest): Promise<Pass> {
     const { signal } = request;
     signal.throwIfAborted();
     return new Promise((resolve, reject) => {
       this.count += 1;
       const leave = () => {
-        this.waiting.splice(this.waiting.indexOf(waiter), 1);
+        // Whoever is at the store's is not waiting here any more, and hears of the abort there.
+        const place = this.waiting.indexOf(waiter);
+        if (place === -1) return;
+        this.waiting.splice(place, 1);
         reject(signal.reason);
         this.pump();
       };
@@ -176,6 +162,7 @@ export class Gate {
           signal.removeEventListener('abort', leave);
           resolve(pass);
         },
+        reject,
       };
       signal.addEventListener('abort', leave, { once: true });
       this.waiting.push(waiter);
@@ -245,6 +232,8 @@ export class Gate {
   private pump(): void {
     this.alarm?.abort();
     this.alarm = null;
+    // One at a time, so that the order is kept there, too.
+    if (this.isAtStore) return;
     // Who is next matters only once there is a place.
     for (let next = this.waiting[0]; next !== undefined; next = this.waiting[0]) {
       if (this.pace.opensAt(next.clock.now(), this.total, 0) <= next.clock.now()) next = this.next() ?? next;
@@ -255,7 +244,33 @@ export class Gate {
         return;
       }
       this.waiting.splice(this.waiting.indexOf(next), 1);
+      if (this.shared !== null) {
+        void this.enterShared(this.shared, next);
+        return;
+      }
       next.resolve(this.pass(next, now));
+    }
+  }
+
+  /** Waits for the other processes. A store that does not answer holds back nothing (P-7i). */
+  private async enterShared(shared: SharedGate, waiter: Waiter): Promise<void> {
+    const { tokens, clock, signal, told } = waiter;
+    this.isAtStore = true;
+    try {
+      const place = await shared.enter(tokens, clock, signal);
+      const pass = this.pass(waiter);
+      if (place !== null) pass.onEnd = (end) => shared.leave(place, end).catch(told);
+      waiter.resolve(pass);
+    } catch (error) {
+      if (signal.aborted) {
+        waiter.reject(error);
+      } else {
+        told(error);
+        waiter.resolve(this.pass(waiter));
+      }
+    } finally {
+      this.isAtStore = false;
+      this.pump();
     }
   }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Clock, sleep, systemClock } from '../host/clock.ts';
+import { inTime, unlessAborted } from '../host/deadline.ts';
 import { randomId } from '../platform/random-id.ts';
 import type { GateStore, KeptGate } from './gate-store.ts';
 import type { GateLimits } from './pace.ts';
@@ -7,6 +8,8 @@ import type { GateLimits } from './pace.ts';
 /** A process that gives no sign of life for so long has no request in flight. */
 const livesMs = 30_000;
 const minuteMs = 60_000;
+/** How long a store may take to answer, and is left alone once it has not, in ms. */
+const [answerMs, awayMs] = [2_000, 30_000];
 /** How long whoever waits for a place looks away, at least and at most. */
 const [soonestMs, latestMs] = [50, 1_000];
 
@@ -18,14 +21,25 @@ const stateSchema = z.object({
 });
 type State = z.infer<typeof stateSchema>;
 
-/** The part of a gate that several processes share, in a store (P-7g). Its methods reject if the store does. */
+/** A place that was taken: the second in which its request counts. */
+export type TakenPlace = { second: number; tokens: number };
+
+/** How a request ended: `tokens` as they were counted, or null if it does not count, because it was refused or never sent. */
+type PlaceEnd = { tokens: number | null; closeMs: number | null };
+
+/**
+ * The part of a gate that several processes share, in a store (P-7g). Its methods reject if the store does, or does not
+ * answer in time; then the store is left alone for a while (P-7i).
+ */
 export class SharedGate {
   readonly name: string;
   readonly store: GateStore;
   private readonly limits: () => GateLimits;
   private readonly process = randomId();
   private inFlight = 0;
-  private turns: Promise<unknown> = Promise.resolve();
+  /** Changes of the state by this process, one after another. */
+  private last: Promise<unknown> = Promise.resolve();
+  private awayUntil = 0;
   private stopRenewing: (() => void) | null = null;
 
   constructor(name: string, store: GateStore, limits: () => GateLimits) {
@@ -34,73 +48,91 @@ export class SharedGate {
     this.limits = limits;
   }
 
-  /** Waits, in the order of this process, until all processes together leave a place for a request of `tokens`. */
-  enter(tokens: number, clock: Clock, signal: AbortSignal): Promise<void> {
-    const entered = this.turns.then(async () => {
-      for (;;) {
-        signal.throwIfAborted();
-        const waitMs = await this.tryEnter(tokens);
-        if (waitMs === null) return;
-        await sleep(clock, Math.min(Math.max(waitMs, soonestMs), latestMs), signal);
-      }
-    });
-    this.turns = entered.catch(() => undefined);
-    return entered;
+  /** Waits until all processes together leave a place for a request of `tokens`; null while the store is left alone. */
+  async enter(tokens: number, clock: Clock, signal: AbortSignal): Promise<TakenPlace | null> {
+    for (;;) {
+      signal.throwIfAborted();
+      if (systemClock.now() < this.awayUntil) return null;
+      // A place that is taken after an abort comes back.
+      const found = await unlessAborted(signal, this.tryEnter(tokens), (late) => {
+        if ('second' in late) this.leave(late, { tokens: null, closeMs: null }).catch(() => undefined);
+      });
+      if ('second' in found) return found;
+      await sleep(clock, Math.min(Math.max(found.waitMs, soonestMs), latestMs), signal);
+    }
   }
 
-  /** A request has ended: `more` tokens than were expected, or fewer. After a refusal nobody sends for `closeMs`. */
-  async leave(more: number, closeMs: number | null): Promise<void> {
-    this.inFlight -= 1;
-    if (this.inFlight === 0) this.stopRenewing?.();
-    if (this.inFlight === 0) this.stopRenewing = null;
-    await this.change((state, now) => {
+  /** A request has ended. After a refusal nobody sends for `closeMs`. */
+  async leave({ second, tokens: expected }: TakenPlace, { tokens, closeMs }: PlaceEnd): Promise<void> {
+    await this.change(-1, (state, now) => {
       if (closeMs !== null) state.closedUntil = Math.max(state.closedUntil, now + closeMs);
-      if (more !== 0 && this.limits().tokensPerMinute !== null) secondOf(state, now).tokens += more;
+      const own = state.seconds.find((one) => one.second === second);
+      if (own !== undefined) own.tokens += (tokens ?? 0) - expected;
+      if (own !== undefined && tokens === null) own.requests -= 1;
       return null;
     });
   }
 
-  /** Returns null if it took a place, or in how many ms there may be one. */
-  private async tryEnter(tokens: number): Promise<number | null> {
-    const waitMs = await this.change((state, now) => {
+  /** Takes a place, or says in how many ms there may be one. */
+  private async tryEnter(tokens: number): Promise<TakenPlace | { waitMs: number }> {
+    let second = 0;
+    const waitMs = await this.change(1, (state, now) => {
       const opensAt = opening(state, this.limits(), tokens, now);
       if (opensAt > now) return opensAt - now;
       const { requestsPerMinute, tokensPerMinute } = this.limits();
-      if (requestsPerMinute !== null || tokensPerMinute !== null) {
-        const second = secondOf(state, now);
-        second.requests += 1;
-        second.tokens += tokens;
-      }
-      own(state, this.process, this.inFlight + 1, now);
+      second = Math.floor(now / 1_000);
+      if (requestsPerMinute === null && tokensPerMinute === null) return null;
+      const own = secondOf(state, second);
+      own.requests += 1;
+      own.tokens += tokens;
       return null;
     });
-    if (waitMs === null) {
-      this.inFlight += 1;
-      this.renew();
-    }
-    return waitMs;
+    return waitMs === null ? { second, tokens } : { waitMs };
   }
 
-  /** Changes the state, as often as it takes. A change that returns a number is not written. */
-  private async change(make: (state: State, now: number) => number | null): Promise<number | null> {
-    for (;;) {
-      const kept = await this.store.read(this.name);
-      const state = stateOf(kept);
-      own(state, this.process, this.inFlight, kept.now);
-      const waitMs = make(state, kept.now);
-      if (waitMs !== null || (await this.store.write(this.name, kept.version, JSON.stringify(state)))) return waitMs;
+  /**
+   * Changes the state, as often as it takes, and what this process has in flight. A change that returns a number is not
+   * made. What is not in flight any more is not, even if that cannot be written: the next change brings it along.
+   */
+  private change(more: 1 | 0 | -1, make: (state: State, now: number) => number | null): Promise<number | null> {
+    if (more === -1) this.inFlight -= 1;
+    const done = this.last.then(async () => {
+      for (;;) {
+        const kept = await this.answered(this.store.read(this.name));
+        const state = stateOf(kept);
+        const waitMs = make(state, kept.now);
+        if (waitMs !== null) return waitMs;
+        const inFlight = this.inFlight + (more === 1 ? 1 : 0);
+        own(state, this.process, inFlight, kept.now);
+        if (!(await this.answered(this.store.write(this.name, kept.version, JSON.stringify(state))))) continue;
+        if (more === 1) this.inFlight += 1;
+        this.renew();
+        return null;
+      }
+    });
+    this.last = done.catch(() => undefined);
+    return done;
+  }
+
+  private async answered<Value>(answer: Promise<Value>): Promise<Value> {
+    const late = `the store of the gate ${this.name} did not answer within ${answerMs} ms`;
+    try {
+      return await inTime({ clock: systemClock, timeoutMs: answerMs }, late, () => answer);
+    } catch (error) {
+      this.awayUntil = systemClock.now() + awayMs;
+      throw error;
     }
   }
 
   /** While requests are in flight, the others see that this process lives. */
   private renew(): void {
-    if (this.stopRenewing !== null) return;
+    if (this.inFlight === 0) this.stopRenewing?.();
+    if (this.inFlight === 0) this.stopRenewing = null;
+    if (this.inFlight === 0 || this.stopRenewing !== null) return;
     this.stopRenewing = systemClock.alarm(livesMs / 3, () => {
       this.stopRenewing = null;
-      if (this.inFlight === 0) return;
       // A store that is away is asked again.
-      void this.change(() => null).catch(() => undefined);
-      this.renew();
+      this.change(0, () => null).catch(() => this.renew());
     });
   }
 }
@@ -123,8 +155,7 @@ function endOf(second: number): number {
   return (second + 1) * 1_000 + minuteMs;
 }
 
-function secondOf(state: State, now: number): State['seconds'][number] {
-  const second = Math.floor(now / 1_000);
+function secondOf(state: State, second: number): State['seconds'][number] {
   const known = state.seconds.find((one) => one.second === second);
   if (known !== undefined) return known;
   const made = { second, requests: 0, tokens: 0 };

@@ -33,6 +33,8 @@ export type ToolRun = ToolContext & {
   follow(taskId: string): Promise<void>;
   /** Asks the session's user, and resolves with the reply. */
   ask(question: { message: string; schema: JsonObject }): Promise<UserReply>;
+  /** The application's code threw, which does not fail the call. */
+  noteFailed(error: unknown): void;
   /** The value is one that was kept, so many ms ago. */
   noteCached(ageMs: number): void;
   /** The server still works on the call. */

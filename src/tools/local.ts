@@ -190,7 +190,7 @@ function ownTimeout(name: string, { timeoutMs }: OwnFields): { timeoutMs?: numbe
 function sharing(name: string, { queue, cache }: OwnFields): Pick<CatalogTool, 'queue' | 'cache'> {
   return {
     ...(queue !== undefined && { queue: check(nonBlank, queue, `tools.${name}.queue`, 'invalid_tool') }),
-    ...(cache !== undefined && { cache: new CachedTool(name, cache, `tools.${name}.cache`, 'invalid_tool') }),
+    ...(cache !== undefined && { cache: new CachedTool(['tool', name], cache, `tools.${name}.cache`, 'invalid_tool') }),
   };
 }
 

@@ -66,6 +66,7 @@ describe('T-7: what a turn may do differently', () => {
     const chosen = (toolChoice: unknown, over = {}) => checkedChanges({ toolChoice, ...over }, choice).toolChoice;
     expect(chosen('auto')).toBeNull();
     expect(chosen('required')).toBe('required');
+    expect(chosen('required', { activeTools: [] })).toBeNull();
     expect(chosen({ tool: 'search' })).toEqual({ tool: 'search' });
     expect(chosen({ tool: 'final_report' }, { activeTools: [] })).toEqual({ tool: 'final_report' });
     expect(problemOf({ toolChoice: { tool: 'search' }, activeTools: [] })).toBe(

@@ -39,6 +39,18 @@ describe('an agent file that extends others', () => {
     expect(await project.read('name: two\nextends: ../base/house.md\ntools: []')).toMatchObject({ tools: {} });
   });
 
+  it('each once, however often it is extended, and with another name for its model', async () => {
+    project.write('agents/base.md', file('models: [openai:gpt-5]\ninstructions: Be kind.'));
+    project.write('agents/left.md', file('extends: base.md', 'Look left.'));
+    project.write('agents/right.md', file('extends: base.md', 'Look right.'));
+    expect(await project.read('extends: [left.md, right.md]\nmodel: openai:gpt-5-mini', { body: 'Go.' })).toMatchObject(
+      {
+        models: ['openai:gpt-5-mini'],
+        instructions: 'Be kind.\n\nLook left.\n\nLook right.\n\nGo.',
+      },
+    );
+  });
+
   it.each([
     ['extends: other.txt', 'must name in `extends` the path of a .md file, or several; got "other.txt".'],
     ['extends: [7]', 'must name in `extends` the path of a .md file, or several; got 7.'],
@@ -85,6 +97,22 @@ describe('a variable of the environment in an agent file', () => {
     ).toMatchObject({
       secrets: ['another-one', 'quartz-pelican'],
     });
+  });
+
+  it('alone may be a number or a switch', async () => {
+    vi.stubEnv('TURNS', '7');
+    vi.stubEnv('ZIP', '01234');
+    const matter = of('limits: { maxTurns: "@{TURNS}" }\nbuiltIns: { batch: "@{BATCH:-true}" }\ndescription: "@{ZIP}"');
+    expect(await project.read(matter)).toMatchObject({
+      ...{ limits: { maxTurns: 7 }, builtIns: { batch: true }, description: '01234' },
+    });
+  });
+
+  it('S-5: is in no error and no note', async () => {
+    vi.stubEnv('API_TOKEN', 'quartz-pelican');
+    await expect(project.read(of('model: "@{API_TOKEN}"'))).rejects.toThrow('got "[redacted]"');
+    await project.read(of('models: [openai:gpt-5]\ntools: ["@{API_TOKEN}"]'));
+    expect(project.notes.join()).toContain('names the tool "[redacted]"');
   });
 
   it('that is not set is refused, by the field', async () => {

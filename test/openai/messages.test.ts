@@ -117,23 +117,31 @@ describe('agents through Anthropic’s Messages API, with the official client', 
     await using server = await messaged([texter([{ text: 'Hi.' }])], { http: { auth } }, auth.bearer);
     expect((await server.anthropic.messages.create(ask)).content).toHaveLength(1);
     const other = new Anthropic({ baseURL: server.url.replace(/\/v1$/, ''), apiKey: 'another', maxRetries: 0 });
-    expect(await errorOf(other.messages.create(ask))).toMatchObject({ status: 401 });
+    expect(await errorOf(other.messages.create(ask))).toMatchObject({ status: 401, type: 'authentication_error' });
+    const counting = server.anthropic.messages.countTokens({ model: 'texter', messages: ask.messages });
+    expect(await errorOf(counting)).toMatchObject({ status: 404, type: 'not_found_error' });
+    expect(await errorOf(server.anthropic.models.retrieve('x'))).toMatchObject({
+      status: 404,
+      type: 'not_found_error',
+    });
   });
 
   it.each<[string, object, string]>([
     ['an unknown model', { model: 'other' }, 'There is no model "other". Models: texter.'],
     ['no messages', { messages: [] }, '`messages` must be an array with at least one message; got [].'],
     ['messages without content', { messages: [{ role: 'user', content: '' }] }, '`messages` must hold at least one'],
+    ['a choice of tools', { tool_choice: { type: 'any' } }, '`tool_choice` must be left out'],
+    ['a format', { output_config: { format: { type: 'json_schema' } } }, '`output_config.format` must be left out'],
     ['tools', { tools: [{ name: 't', input_schema: { type: 'object' } }] }, 'the tools are the agent’s own'],
     [
       'results of tools',
       { messages: [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a' }] }] },
-      '`messages.0.content.0.type` must be a block of the type text, image or document',
+      '`messages.0.content.0.type` must be "text", "image" or "document"',
     ],
     [
       'a file that Anthropic keeps',
       { messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'file', file_id: 'f' } }] }] },
-      'must be a source of the type base64 or url, or text',
+      'must be "base64", "url" or "text"',
     ],
   ])('%s is refused, by the field', async (_, over, message) => {
     await using server = await messaged([texter([])]);

@@ -108,7 +108,7 @@ describe('B-7e: a sub-agent that reads the results of the session above', () => 
     expect(JSON.stringify(model.requests[1]?.prompt)).toContain('No page 1 of result r9.9.9.');
     expect(result.status).toBe('succeeded');
     expect(() => resultReader({ model, contextWindow: 0 })).toThrow(
-      '`options.contextWindow` must be an integer of at least 1; got 0.',
+      '`options.contextWindow` must be an integer of at least 1000; got 0.',
     );
     expect(() => resultReader({ model, window: 1 } as never)).toThrow('Unknown option');
   });

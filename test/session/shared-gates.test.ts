@@ -1,4 +1,5 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { systemClock } from '../../src/host/clock.ts';
 import {
   type Agent,
   defineAgent,
@@ -102,7 +103,49 @@ describe('P-7g: a gate that processes share in a journal', () => {
     const onEvent = (event: SessionEvent) => void (event.type === 'observer.failed' && told.push(event.message));
     const agent = agentAt(server.url, { gates: { read: away, write: away } });
     await succeeded([startSession(agent, { prompt: 'Go.', logger: false, onEvent })]);
-    expect(told).toEqual(['the store is away', 'the store is away']);
+    // Then the store is left alone for a while.
+    expect(told).toEqual(['the store is away']);
+  });
+
+  it('P-7i: nor when it never answers: the process goes on alone', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+    try {
+      const kept = memoryGates();
+      let isHung = true;
+      const read = (name: string) => (isHung ? new Promise<never>(() => {}) : kept.read(name));
+      const gate = new SharedGate('g', { ...kept, read }, () => ({ ...noGateLimits, concurrency: 1 }));
+      const { signal } = new AbortController();
+      const first = gate.enter(0, systemClock, signal).catch((error) => error.message);
+      const leaving = new AbortController();
+      const aborted = gate.enter(0, systemClock, leaving.signal).catch((error) => error);
+      leaving.abort('enough');
+      expect(await aborted).toBe('enough');
+      await vi.advanceTimersByTimeAsync(2_000);
+      expect(await first).toBe('the store of the gate g did not answer within 2000 ms');
+      expect(await gate.enter(0, systemClock, signal)).toBeNull();
+      isHung = false;
+      // The second had begun to ask, too.
+      await vi.advanceTimersByTimeAsync(32_000);
+      const place = await gate.enter(0, systemClock, signal);
+      expect(place).not.toBeNull();
+      if (place !== null) await gate.leave(place, { tokens: 0, closeMs: null });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('P-7c: keeps the order of priorities, since one request at a time asks the journal', async () => {
+    const order: string[] = [];
+    await using server = await startModelServer(async ({ body }) => {
+      order.push(/say (\w+)/.exec(JSON.stringify(body))?.[1] ?? '');
+      for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
+      return { calls: [{ name: 'final_report', input: { content: 'done' } }] };
+    });
+    const agent = agentAt(server.url, opened(freshFile()), { limits: { concurrency: 1 } });
+    const say = (word: string, priority: number) =>
+      startSession(agent, { prompt: `say ${word}`, priority, logger: false });
+    await succeeded([say('low1', 0), say('low2', 0), say('low3', 0), say('high', 5)]);
+    expect(order.indexOf('high')).toBeLessThanOrEqual(1);
   });
 
   it('is refused at once if the journal keeps no gates', () => {
@@ -117,35 +160,48 @@ describe('P-7g: what is kept of a shared gate', () => {
   const clock = manualClock();
 
   /** Two processes at one store, whose clock is set by hand. */
-  function two(own: Partial<GateLimits>) {
+  function two(own: Partial<GateLimits>, change: (kept: GateStore) => Partial<GateStore> = () => ({})) {
     const kept = memoryGates();
     const time = { now: 1_000_000_000_500 };
-    const store: GateStore = { ...kept, read: async (name) => ({ ...(await kept.read(name)), now: time.now }) };
+    const timed: GateStore = { ...kept, read: async (name) => ({ ...(await kept.read(name)), now: time.now }) };
+    const store = { ...timed, ...change(timed) };
     const all = { ...noGateLimits, ...own };
     const gates = [new SharedGate('g', store, () => all), new SharedGate('g', store, () => all)] as const;
+    const places: (() => Promise<void>)[] = [];
+    // Whatever is in flight keeps a timer.
     onTestFinished(async () => {
-      // Whatever is in flight keeps a timer.
-      for (const gate of gates) while (Number(Reflect.get(gate, 'inFlight')) > 0) await gate.leave(0, null);
+      for (const leave of places) await leave();
     });
-    return { time, gates };
+    const enter = async (gate: SharedGate, tokens = 0, until = signal) => {
+      const place = await gate.enter(tokens, clock, until);
+      let isOpen = true;
+      const leave = async (end: Parameters<SharedGate['leave']>[1] = { tokens, closeMs: null }) => {
+        if (isOpen && place !== null) await gate.leave(place, end);
+        isOpen = false;
+      };
+      places.push(leave);
+      return leave;
+    };
+    /** Whether a request gets in now. */
+    const isLetIn = async (gate: SharedGate, tokens = 0): Promise<boolean> => {
+      const leaving = new AbortController();
+      const entered = enter(gate, tokens, leaving.signal).then(
+        () => true,
+        () => false,
+      );
+      for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+      leaving.abort();
+      return await entered;
+    };
+    return { time, gates, enter, isLetIn, kept };
   }
 
-  /** Whether a request gets in now. */
-  async function isLetIn(gate: SharedGate, tokens = 0): Promise<boolean> {
-    const leaving = new AbortController();
-    const entered = gate.enter(tokens, clock, leaving.signal).then(
-      () => true,
-      () => false,
-    );
-    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
-    leaving.abort();
-    return await entered;
-  }
-
-  it('P-7b: the requests of a minute, over all processes', async () => {
-    const { time, gates } = two({ requestsPerMinute: 3 });
-    for (const gate of [gates[0], gates[1], gates[0]]) await gate.enter(0, clock, signal);
+  it('P-7b: the requests of a minute, over all processes, but for those that were refused', async () => {
+    const { time, gates, enter, isLetIn } = two({ requestsPerMinute: 3 });
+    const [leave] = [await enter(gates[0]), await enter(gates[1]), await enter(gates[0])];
     expect(await isLetIn(gates[1])).toBe(false);
+    await leave({ tokens: null, closeMs: null });
+    expect(await isLetIn(gates[1])).toBe(true);
     // What went out within a second counts until a minute after its end.
     time.now += 60_400;
     expect(await isLetIn(gates[1])).toBe(false);
@@ -154,25 +210,30 @@ describe('P-7g: what is kept of a shared gate', () => {
     expect(await isLetIn(gates[0])).toBe(false);
   });
 
-  it('P-7b: the tokens of a minute, as they were counted', async () => {
-    const { gates } = two({ tokensPerMinute: 1_000 });
-    await gates[0].enter(600, clock, signal);
-    expect(await isLetIn(gates[1], 500)).toBe(false);
-    await gates[0].leave(-200, null);
-    expect(await isLetIn(gates[1], 500)).toBe(true);
-    expect(await isLetIn(gates[0], 500)).toBe(false);
+  it('P-7b: the tokens of a minute, as they were counted, in the second in which they went out', async () => {
+    const { time, gates, enter, isLetIn } = two({ tokensPerMinute: 1_000 });
+    const leave = await enter(gates[0], 900);
+    expect(await isLetIn(gates[1], 200)).toBe(false);
+    time.now += 30_000;
+    await leave({ tokens: 100, closeMs: null });
+    expect(await isLetIn(gates[1], 900)).toBe(true);
+    expect(await isLetIn(gates[0], 1)).toBe(false);
+    // The first hundred leave the minute, and the nine hundred do not.
+    time.now += 31_000;
+    expect(await isLetIn(gates[0], 101)).toBe(false);
+    expect(await isLetIn(gates[0], 100)).toBe(true);
   });
 
   it('a request larger than the limit goes out alone', async () => {
-    const { gates } = two({ tokensPerMinute: 1_000 });
+    const { gates, isLetIn } = two({ tokensPerMinute: 1_000 });
     expect(await isLetIn(gates[0], 5_000)).toBe(true);
     expect(await isLetIn(gates[1], 1)).toBe(false);
   });
 
   it('P-7h: places of a process that died are free after 30 s', async () => {
-    const { time, gates } = two({ concurrency: 2 });
-    await gates[0].enter(0, clock, signal);
-    await gates[0].enter(0, clock, signal);
+    const { time, gates, enter, isLetIn } = two({ concurrency: 2 });
+    await enter(gates[0]);
+    await enter(gates[0]);
     expect(await isLetIn(gates[1])).toBe(false);
     time.now += 29_000;
     expect(await isLetIn(gates[1])).toBe(false);
@@ -180,10 +241,26 @@ describe('P-7g: what is kept of a shared gate', () => {
     expect(await isLetIn(gates[1])).toBe(true);
   });
 
+  it('no place is lost when one is taken while another is given back, however slow the store', async () => {
+    const slowly = (kept: GateStore): Partial<GateStore> => ({
+      write: async (...args) => {
+        const written = await kept.write(...args);
+        for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
+        return written;
+      },
+    });
+    const { gates, enter, kept } = two({ concurrency: 2 }, slowly);
+    const first = await enter(gates[0]);
+    const second = enter(gates[0]);
+    await Promise.all([first(), second]);
+    const [inFlight] = Object.values<{ inFlight: number }>(JSON.parse((await kept.read('g')).state).processes);
+    expect(inFlight).toMatchObject({ inFlight: 1 });
+  });
+
   it('the pause after a refusal', async () => {
-    const { time, gates } = two({});
-    await gates[0].enter(0, clock, signal);
-    await gates[0].leave(0, 5_000);
+    const { time, gates, enter, isLetIn } = two({});
+    const leave = await enter(gates[0]);
+    await leave({ tokens: null, closeMs: 5_000 });
     expect(await isLetIn(gates[1])).toBe(false);
     time.now += 5_000;
     expect(await isLetIn(gates[1])).toBe(true);

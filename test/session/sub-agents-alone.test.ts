@@ -42,6 +42,7 @@ function subAgents({
   const started: (Omit<Child, 'session'> & { prompt: string; session: ReturnType<typeof session> })[] = [];
   const ended: unknown[] = [];
   const all = new SubAgents({
+    sharesBudget: false,
     depth,
     maxDepth,
     grants,

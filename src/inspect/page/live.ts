@@ -4,7 +4,8 @@ import type { Forked } from '../live/fork.ts';
 import type { TapePiece } from '../live/live-tape.ts';
 import type { Found } from '../live/search.ts';
 import type { DeliveryChange } from '../study/what-if.ts';
-import type { Command, Store } from './store.ts';
+import type { Command } from './protocol.ts';
+import type { Store } from './store.ts';
 
 const token = () => document.querySelector('meta[name="pawl-token"]')?.getAttribute('content') ?? '';
 

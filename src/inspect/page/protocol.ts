@@ -1,4 +1,5 @@
-import type { JournalEntry } from '../../journal/journal.ts';
+import type { Json } from '../../../machines/index.ts';
+import type { JournalEntry, JournaledSession } from '../../journal/journal.ts';
 import type { RecordingPart } from '../recorded/recording-data.ts';
 import type { DeliveryChange } from '../study/what-if.ts';
 
@@ -20,3 +21,19 @@ export type FromWorker =
   | { type: 'answer'; id: number; value: unknown }
   | { type: 'refusal'; id: number; message: string }
   | { type: 'failed'; message: string };
+
+export type Command =
+  | { type: 'approve'; callId: string; approved: boolean; sessionId?: string }
+  | { type: 'answer'; callId: string; output: Json; sessionId?: string }
+  | { type: 'steer'; text: string }
+  | { type: 'stop' }
+  | { type: 'abort' };
+
+/** A session, or a run, that a server shows. `sessions`: those of the run. */
+export type Live = {
+  row: JournaledSession | null;
+  /** Whether the server does not answer. */
+  isAway: boolean;
+  sessions: readonly JournaledSession[];
+  send(command: Command): Promise<void>;
+};

@@ -1,6 +1,4 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
-import type { Json } from '../../../machines/index.ts';
-import type { JournaledSession } from '../../journal/journal.ts';
 import type { Arriving } from '../live/live-tape.ts';
 import type { Pictures } from '../recorded/pictures.ts';
 import type { Series } from '../recorded/recording-data.ts';
@@ -10,41 +8,8 @@ import { seriesOf } from '../study/series.ts';
 import type { Unit } from '../study/steps.ts';
 import { readWatch } from '../study/watch.ts';
 import type { DeliveryChange, WhatIf } from '../study/what-if.ts';
-import type { FromWorker, LeadingDelivery, ToWorker } from './protocol.ts';
-
-const tabs = {
-  session: ['overview', 'attempt', 'request', 'reply', 'answers', 'why', 'facts', 'context', 'counters', 'what if'],
-  run: ['items', 'why', 'facts', 'context'],
-} as const;
-export type Tab = (typeof tabs)['session' | 'run'][number];
-
-/** What they show belongs to one step of a machine. */
-const stepTabs: readonly Tab[] = ['why', 'facts', 'context', 'counters', 'what if'];
-
-const units: Record<'session' | 'run', readonly Unit[]> = {
-  session: ['step', 'delivery', 'attempt', 'turn'],
-  run: ['step', 'delivery', 'item'],
-};
-
-/** The panes of a narrow page, which shows one at a time. */
-export const panes = ['events', 'machines', 'details'] as const;
-export type Pane = (typeof panes)[number];
-
-export type Command =
-  | { type: 'approve'; callId: string; approved: boolean; sessionId?: string }
-  | { type: 'answer'; callId: string; output: Json; sessionId?: string }
-  | { type: 'steer'; text: string }
-  | { type: 'stop' }
-  | { type: 'abort' };
-
-/** A session, or a run, that a server shows. `sessions`: those of the run. */
-export type Live = {
-  row: JournaledSession | null;
-  /** Whether the server does not answer. */
-  isAway: boolean;
-  sessions: readonly JournaledSession[];
-  send(command: Command): Promise<void>;
-};
+import type { FromWorker, LeadingDelivery, Live, ToWorker } from './protocol.ts';
+import { firstAttempt, type Pane, stepTabs, type Tab, tabs, units } from './tabs.ts';
 
 /** How many parts are taken in between two drawings, while a session is played. */
 const partsADraw = 10;
@@ -320,13 +285,6 @@ export class Store {
       for (const listener of this.listeners) listener();
     });
   }
-}
-
-/** The first attempt of a turn; the line itself for one within an attempt. */
-function firstAttempt(row: Row): Row | null {
-  if (row.kind === 'attempt' || row.kind === 'call') return row;
-  for (const child of row.children) if (child.kind === 'attempt') return child;
-  return null;
 }
 
 /** Renders again whenever the store changes. An effect after the frame would miss a change before it. */

@@ -14,7 +14,7 @@ export function span(ms: number): string {
 }
 
 /** An amount in US dollars; null where a price is unknown. */
-export function money(costUsd: number | null): string {
+export function dollars(costUsd: number | null): string {
   return costUsd === null ? 'no price' : `$${costUsd.toFixed(4)}`;
 }
 

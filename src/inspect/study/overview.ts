@@ -19,7 +19,7 @@ export type SpentBy = SpentTogether & { name: string };
 const nothing: SpentTogether = { requests: 0, input: 0, output: 0, cacheRead: 0, costUsd: 0 };
 
 /** How a session ended; null while it has not, or its recording breaks off. */
-export function endOf(recorded: ShownRecording): End | null {
+export function endingOf(recorded: ShownRecording): End | null {
   for (const { fact } of recorded.factsBefore(recorded.told.length, ''))
     if (fact.type === 'session.succeeded' || fact.type === 'session.failed' || fact.type === 'session.aborted')
       return fact;
@@ -34,8 +34,8 @@ export function reportOf(recorded: ShownRecording): Json {
 }
 
 /** Tells in one sentence how a session ended, and why: `status` is that of its journal, if it has not ended. */
-export function storyOf(recorded: ShownRecording, status: string): string {
-  const end = endOf(recorded);
+export function sessionStory(recorded: ShownRecording, status: string): string {
+  const end = endingOf(recorded);
   const turns = turnsOf(recorded.rows.root);
   const last = turns.at(-1);
   const attempts = last?.children.filter(({ kind }) => kind === 'attempt') ?? [];

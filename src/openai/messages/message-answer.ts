@@ -6,6 +6,11 @@ import { answerText, failureOf } from '../outcome.ts';
 import type { SpokenText } from '../spoken-text.ts';
 import { TextAnswer } from '../text-answer.ts';
 
+/** Whether a client of Anthropic's asks. */
+export function isForAnthropic(path: string, headers: Readonly<Record<string, unknown>>): boolean {
+  return 'anthropic-version' in headers || /\/messages(?:[/?]|$)/.test(path);
+}
+
 /** An error in the shape of Anthropic's. */
 export function anthropicError(message: string, status: number, code: string | null = null): object {
   const types: Record<number, string> = {

@@ -10,7 +10,8 @@ const urlSource = z.object({
   url: z.url({ protocol: /^https?$/, error: 'an http or https URL' }),
 });
 const plainSource = z.object({ type: z.literal('text'), media_type: z.literal('text/plain'), data: z.string() });
-const sourceError = 'a source of the type base64 or url';
+const sourceError = '"base64" or "url"';
+const aText = 'left out: the format of the report is the agent’s';
 const block = z.discriminatedUnion(
   'type',
   [
@@ -21,11 +22,13 @@ const block = z.discriminatedUnion(
     }),
     z.object({
       type: z.literal('document'),
-      source: z.discriminatedUnion('type', [dataSource, urlSource, plainSource], { error: `${sourceError}, or text` }),
+      source: z.discriminatedUnion('type', [dataSource, urlSource, plainSource], {
+        error: '"base64", "url" or "text"',
+      }),
       title: z.string().nullish(),
     }),
   ],
-  { error: 'a block of the type text, image or document' },
+  { error: '"text", "image" or "document"' },
 );
 const messageSchema = z.discriminatedUnion(
   'role',
@@ -51,6 +54,9 @@ const requestSchema = z.object({
   stream: z.boolean({ error: 'a boolean' }).nullish(),
   tools: toolsAreTheAgents,
   mcp_servers: toolsAreTheAgents,
+  tool_choice: z.undefined({ error: 'left out: the tools are the agent’s own' }).nullish(),
+  output_format: z.undefined({ error: aText }).nullish(),
+  output_config: z.object({ format: z.undefined({ error: aText }).nullish() }).nullish(),
 });
 
 export type MessageRequest = { model: string; messages: InputMessage[]; stream: boolean };
@@ -80,7 +86,8 @@ function inputPart(part: z.output<typeof block>) {
   if (part.type === 'text') return { type: 'text' as const, text: part.text };
   const { source } = part;
   const title = part.type === 'document' ? (part.title ?? undefined) : undefined;
-  if (source.type === 'text') return { type: 'text' as const, text: source.data };
+  if (source.type === 'text')
+    return { type: 'text' as const, text: title === undefined ? source.data : `${title}\n\n${source.data}` };
   const otherwise = part.type === 'image' ? 'image/*' : 'application/pdf';
   if (source.type === 'url') return inputFile(source.url, otherwise, title);
   return inputFile(`data:${source.media_type};base64,${source.data}`, otherwise, title);

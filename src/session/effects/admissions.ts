@@ -2,8 +2,9 @@ import type { AdmissionOutcome, AdmissionRequest, ModelOutcome, SessionCommand }
 import type { Agent } from '../../agent/definition.ts';
 import type { Target } from '../../model/targets.ts';
 import type { Gate, GateMember, Pass } from '../../shared/gate.ts';
+import { Underway } from '../../shared/underway.ts';
 import type { Surroundings } from '../wiring/surroundings.ts';
-import type { BudgetDraws } from './budget-draws.ts';
+import { type BudgetDraws, passEnd } from './budget-draws.ts';
 
 export type AdmissionParts = {
   agent: Pick<Agent, 'targets'>;
@@ -24,8 +25,7 @@ export class Admissions {
   private readonly ways: Way[];
   private command: (command: SessionCommand) => void = () => {};
   private leaves: (() => void)[] = [];
-  /** Resolves when the processes that share a gate know what has ended. */
-  private released: Promise<unknown> = Promise.resolve();
+  private readonly underway = new Underway();
   /** Let through, and not yet sent. */
   private pass: Pass | null = null;
 
@@ -47,8 +47,14 @@ export class Admissions {
   /** Leaves the gates and the budget: nothing is held for the session any more. Never rejects. */
   async close(how: { continues: boolean }): Promise<void> {
     for (const leave of this.leaves) leave();
-    await this.letGo();
-    await this.released;
+    // What was cut off settles what was set aside for it.
+    await this.underway.ended();
+    if (this.pass !== null) {
+      this.giveBack(this.pass);
+      this.pass = null;
+      await this.parts.draws.unused();
+    }
+    await this.underway.ended();
     await this.parts.draws.leave(how);
   }
 
@@ -67,44 +73,45 @@ export class Admissions {
   }
 
   /** Runs the admission effect: waits until the budget and the gate let the next request through. */
-  async admit({ target: index, tokens }: AdmissionRequest, signal: AbortSignal): Promise<AdmissionOutcome> {
-    const way = this.wayTo(index);
-    const left = await this.parts.draws.reserve(way.target, tokens, signal);
-    if (left === 'none') return { left, isGated: true };
-    if (this.pass !== null) this.giveBack(this.pass);
-    this.pass = await this.entered(way.gate, tokens, signal);
-    const isGated = way.gate.mustAsk(this.parts.around.clock.now());
-    way.gate.note(way.member, isGated);
-    return { left, isGated };
+  admit({ target: index, tokens }: AdmissionRequest, signal: AbortSignal): Promise<AdmissionOutcome> {
+    return this.underway.during(async () => {
+      const way = this.wayTo(index);
+      const left = await this.parts.draws.reserve(way.target, tokens, signal);
+      if (left === 'none') return { left, isGated: true };
+      if (this.pass !== null) this.giveBack(this.pass);
+      this.pass = await this.entered(way.gate, tokens, signal);
+      const isGated = way.gate.mustAsk(this.parts.around.clock.now());
+      way.gate.note(way.member, isGated);
+      return { left, isGated };
+    });
   }
 
   /** Sends a request to a target, by its index, with the place that was taken for it. */
-  async send(index: number, request: SendWith): Promise<ModelOutcome> {
+  send(index: number, request: SendWith): Promise<ModelOutcome> {
     const { gate } = this.wayTo(index);
     const own = this.pass;
     this.pass = null;
+    const isOfGate = own !== null && own.gate === gate;
     // A place at another gate is of no use here.
-    if (own !== null && own.gate !== gate) this.giveBack(own);
-    return this.sent(own !== null && own.gate === gate ? own : gate.pass({ ...this.asks, tokens: 0 }), request);
+    if (own !== null && !isOfGate) this.giveBack(own);
+    return this.underway.during(() => this.sent(isOfGate ? own : gate.pass({ ...this.asks, tokens: 0 }), request));
   }
 
   /** Sends a request for a summary, which waits as an attempt does; null if the budget allows no more than the report. */
-  async summary(target: Target, tokens: number, signal: AbortSignal, request: SendWith): Promise<ModelOutcome | null> {
-    const left = await this.parts.draws.reserve(target, tokens, signal);
-    if (left === 'one') await this.parts.draws.unused();
-    if (left === 'one' || left === 'none') return null;
-    const pass = await this.entered(target.gate, tokens, signal);
-    return this.sent(pass, request);
+  summary(target: Target, tokens: number, signal: AbortSignal, request: SendWith): Promise<ModelOutcome | null> {
+    return this.underway.during(async () => {
+      const left = await this.parts.draws.reserve(target, tokens, signal);
+      if (left === 'one') await this.parts.draws.unused();
+      if (left === 'one' || left === 'none') return null;
+      const pass = await this.entered(target.gate, tokens, signal);
+      return this.sent(pass, request);
+    });
   }
 
   private async sent(pass: Pass, request: SendWith): Promise<ModelOutcome> {
     try {
       const outcome = await request(pass);
-      const { fault, usage, guessedTokens = 0 } = outcome;
-      const tokens = usage.input + usage.output + guessedTokens;
-      const retryAfterMs = fault?.retryAfterMs ?? null;
-      const isRefused = fault !== null && (fault.kind === 'rate_limited' || retryAfterMs !== null);
-      pass.ended({ isRefused, retryAfterMs, tokens: tokens === 0 ? null : tokens });
+      pass.ended(passEnd(outcome));
       await this.parts.draws.settle(outcome);
       return outcome;
     } finally {
@@ -122,18 +129,11 @@ export class Admissions {
     }
   }
 
-  /** Gives back a place that no request has used. */
-  private async letGo(): Promise<void> {
-    if (this.pass === null) return;
-    this.giveBack(this.pass);
-    this.pass = null;
-    await this.parts.draws.unused();
-  }
-
   /** Gives a place back, unless its request has done so. */
   private giveBack(pass: Pass): void {
     pass.unused();
-    this.released = Promise.all([this.released, pass.released]);
+    // The processes that share the gate are told.
+    void this.underway.during(() => pass.released);
   }
 
   private get asks() {

@@ -3,6 +3,7 @@ import type { Agent } from '../../agent/definition.ts';
 import { costOf } from '../../model/pricing.ts';
 import type { Target } from '../../model/targets.ts';
 import type { BudgetAccount } from '../../shared/budget.ts';
+import type { PassEnd } from '../../shared/gate.ts';
 
 export type BudgetDrawsParts = {
   pricing: Agent['pricing'];
@@ -62,4 +63,12 @@ export class BudgetDraws {
     const { account, sessionId, onUnwritten } = this.parts;
     if (account !== null) await change(account, sessionId).catch(onUnwritten);
   }
+}
+
+/** What a gate is told of a request's outcome. */
+export function passEnd({ fault, usage, guessedTokens = 0 }: ModelOutcome): PassEnd {
+  const tokens = usage.input + usage.output + guessedTokens;
+  const retryAfterMs = fault?.retryAfterMs ?? null;
+  const isRefused = fault !== null && (fault.kind === 'rate_limited' || retryAfterMs !== null);
+  return { isRefused, retryAfterMs, tokens: tokens === 0 ? null : tokens };
 }

@@ -37,10 +37,12 @@ export function offeredAs(
 export function cachedReport(
   { reports }: Agent,
   prompt: string,
-  { noteCached, ...run }: ToolRun,
+  { context, now, signal, noteCached: hit, noteFailed: told }: ToolRun,
+  alone: AbortSignal,
   make: () => Promise<unknown>,
 ): Promise<unknown> {
-  return reports === null ? make() : reports.value({ ...run, input: { prompt } }, make, noteCached);
+  if (reports === null) return make();
+  return reports.value({ input: { prompt }, context, now, signal, alone, hit, told }, make);
 }
 
 /** Returns what a sub-agent reported, as the value of its call. Throws what the call's result says of any other end. */

@@ -12,6 +12,7 @@ import type { Child, SubSession } from './sub-session.ts';
 export type SubAgentsOptions = {
   depth: number;
   maxDepth: number;
+  sharesBudget: boolean;
   grants: Grants;
   start: (agent: Agent, task: Omit<Child, 'session'> & { prompt: string }) => SubSession;
   ended: (name: string, callId: string, result: SessionResult) => void;
@@ -26,7 +27,7 @@ export class SubAgents {
   /** Those that ended before a crash or elsewhere, whose calls were not answered. */
   private readonly ended = new Map<string, Promise<SessionResult>>();
   readonly away = new Away(this.ended);
-  private stopping = false;
+  private readonly stopping = new AbortController();
 
   constructor(options: SubAgentsOptions) {
     this.options = options;
@@ -37,8 +38,10 @@ export class SubAgents {
       ...{ name, ...offeredAs(agent, this.options) },
       execute: ({ prompt }, run) => {
         const report = () => this.run(name, agent, prompt, run);
+        // Whoever waits for the same budget may wait for this session.
+        const alone = this.options.sharesBudget ? AbortSignal.abort() : this.stopping.signal;
         const hasBegun = this.ended.has(run.callId) || this.restored.has(run.callId);
-        return hasBegun ? report() : cachedReport(agent, prompt, run, report);
+        return hasBegun ? report() : cachedReport(agent, prompt, run, alone, report);
       },
       timeoutMs: null,
       afterCrash: 'continue',
@@ -47,7 +50,7 @@ export class SubAgents {
 
   /** Stops the running sub-agents; each asks for its report next. An abort uses the call's signal. */
   stop(): void {
-    this.stopping = true;
+    this.stopping.abort();
     for (const { session } of this.running.values()) session.stop();
   }
 
@@ -97,7 +100,7 @@ export class SubAgents {
     if (!this.restored.delete(child.callId)) return child;
     this.running.set(child.callId, child);
     child.session.goOn();
-    if (this.stopping) child.session.stop();
+    if (this.stopping.signal.aborted) child.session.stop();
     return child;
   }
 
@@ -128,7 +131,7 @@ export class SubAgents {
       const session = start(agent, { ...task, prompt });
       const child = { ...task, session };
       this.running.set(callId, child);
-      if (this.stopping) session.stop();
+      if (this.stopping.signal.aborted) session.stop();
       return child;
     } catch (error) {
       grants.giveBack(grant);

@@ -62,6 +62,7 @@ export function subSessionsOf(
   const subAgents = new SubAgents({
     depth: lineage.depth,
     maxDepth,
+    sharesBudget: head.sharedBudget !== undefined,
     grants,
     start: (child, { callId, name, grant, abort, prompt }) => {
       const childSessionId = `${head.sessionId}/${callId}`;

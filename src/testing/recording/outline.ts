@@ -27,7 +27,7 @@ export function outlineOfCall(call: SdkCall): Outline {
 /** Returns the outline of a recorded request; its journal says nothing of settings. */
 export function outlineOfSent({ instructions, messages, notice, tools }: SentRequest): Outline {
   const all: AnyMessage[] = [
-    ...(instructions === null ? [] : [{ role: 'system', content: instructions }]),
+    ...(instructions === null || instructions === '' ? [] : [{ role: 'system', content: instructions }]),
     ...(messages as readonly Message[] as readonly AnyMessage[]),
     ...(notice === null ? [] : [{ role: 'user', content: notice }]),
   ];

@@ -11,9 +11,9 @@ import { checkSession } from '../../journal/given.ts';
 import type { Journal, JournalEntry } from '../../journal/journal.ts';
 import { readTape } from '../../journal/tape.ts';
 import type { SdkModel } from '../../model/sdk-model.ts';
+import { type AnySchema, compileSchema } from '../../schema/schema.ts';
 import type { SessionOptions } from '../../session/options.ts';
 import type { LocalTool } from '../../tools/local.ts';
-import { builtInNames } from '../../vocabulary/built-ins.ts';
 import { ToolError } from '../../vocabulary/tool-error.ts';
 import { type AgentRecording, inputKey, recordingsIn } from './of-journal.ts';
 import { answeringModel } from './recorded-model.ts';
@@ -102,7 +102,13 @@ async function entriesOf(source: RecordedSource): Promise<readonly JournalEntry[
 }
 
 /** What answers in the place of a session's models and tools. */
-type Answering = { model: SdkModel; answers: Answers; offered: AgentRecording['offered'] };
+type Answering = {
+  model: SdkModel;
+  answers: Answers;
+  offered: AgentRecording['offered'];
+  /** What takes the place of each tool, by the tool, or by its name for one of a server: agents may share it. */
+  tools: Map<LocalTool | string, LocalTool>;
+};
 
 function answeringOf(
   recording: AgentRecording | null,
@@ -111,16 +117,22 @@ function answeringOf(
   const { provider = 'recorded', modelId = 'none', exchanges = [] } = recording ?? {};
   const { answers = new Map(), offered = new Map() } = recording ?? {};
   const model = answeringModel({ provider, modelId, exchanges }, { strict, ...(afterwards && { afterwards }) });
-  return { model, answers, offered };
+  return { model, answers, offered, tools: new Map() };
 }
 
 function replacedIn(
   { definition }: Agent,
-  { model, answers, offered }: Answering,
+  { model, answers, offered, tools: made }: Answering,
   { realTools }: { realTools: readonly string[] },
   { replaced, handed: replacedHere }: Record<'replaced' | 'handed', (agent: Agent) => Agent>,
 ): AgentDefinition {
-  const { agents = {}, handoffs = {}, tools = {}, mcpServers: _, ...rest } = definition;
+  // What a cache keeps is of today.
+  const { agents = {}, handoffs = {}, tools = {}, mcpServers = {}, cache: _, ...rest } = definition;
+  const inPlaceOf = (tool: LocalTool | string, make: () => LocalTool) => {
+    const known = made.get(tool) ?? make();
+    made.set(tool, known);
+    return known;
+  };
   // Its own code does not run: what it returned is in the conversation.
   const handed = (all: NonNullable<AgentDefinition['handoffs']>) =>
     Object.fromEntries(
@@ -128,7 +140,7 @@ function replacedIn(
         const agent = replacedHere(handedAgent(entry));
         if (!('agent' in entry)) return [name, agent];
         const { input, onHandoff } = entry;
-        const answer = onHandoff && answerFrom(`transfer_to_${name}`, answers);
+        const answer = onHandoff && answerFrom(`transfer_to_${name}`, answers, input);
         return [name, { agent, ...(input && { input }), ...(answer && { onHandoff: answer }) }];
       }),
     );
@@ -136,11 +148,13 @@ function replacedIn(
     Object.fromEntries(Object.entries(all).map(([name, agent]) => [name, replaced(agent)]));
   const own = Object.entries(tools).map(([name, tool]) => [
     name,
-    realTools.includes(name) ? tool : answering(name, tool, answers),
+    realTools.includes(name) ? tool : inPlaceOf(tool, () => answering(name, tool, answers)),
   ]);
-  const known = new Set([...Object.keys(tools), ...Object.keys(agents), ...builtInNames]);
+  const servers = Object.keys(mcpServers);
   const ofServers = [...offered].flatMap(([name, tool]) =>
-    known.has(name) || name.startsWith('transfer_to_') ? [] : [[name, serverTool(name, tool, answers)] as const],
+    servers.some((server) => name.startsWith(`${server}__`))
+      ? [[name, inPlaceOf(name, () => serverTool(name, tool, answers))] as const]
+      : [],
   );
   return {
     ...rest,
@@ -155,7 +169,7 @@ type Answers = AgentRecording['answers'];
 
 /** The tool, which answers what it answered, in the order of the calls with the same input. */
 function answering(name: string, tool: LocalTool, answers: Answers): LocalTool {
-  const execute = answerFrom(name, answers);
+  const execute = answerFrom(name, answers, 'inputSchema' in tool ? (tool.inputSchema as AnySchema) : undefined);
   if (typeof tool === 'function') return Object.assign(execute, tool) as LocalTool;
   // A client-side tool, or one of a provider, has no code here.
   return 'execute' in tool && typeof tool.execute === 'function' ? ({ ...tool, execute } as LocalTool) : tool;
@@ -166,11 +180,24 @@ function serverTool(name: string, offered: { description: string; inputSchema: o
   return { description, inputSchema: jsonSchema(inputSchema), execute: answerFrom(name, answers) } as LocalTool;
 }
 
-function answerFrom(name: string, answers: Answers): (input: unknown) => unknown {
-  return (input) => {
+/** `schema` is what the tool's inputs pass through: it may change them, and the recording has them as they were sent. */
+function answerFrom(name: string, answers: Answers, schema?: AnySchema): (input: unknown) => unknown {
+  const checked = schema === undefined ? null : compileSchema(schema, name);
+  const keyOf = async (input: unknown): Promise<string | undefined> => {
     const key = inputKey(name, input);
-    const [answer, ...more] = answers.get(key) ?? [];
-    if (answer === undefined) throw new ToolError(`No answer of ${name} to this input was recorded.`);
+    if (answers.has(key) || checked === null) return key;
+    for (const sent of answers.keys()) {
+      if (!sent.startsWith(`${name} `)) continue;
+      const found = await checked.validate(JSON.parse(sent.slice(name.length + 1)));
+      if (found.valid && inputKey(name, found.value) === key) return sent;
+    }
+    return undefined;
+  };
+  return async (input) => {
+    const key = await keyOf(input);
+    const [answer, ...more] = answers.get(key ?? '') ?? [];
+    if (key === undefined || answer === undefined)
+      throw new ToolError(`No answer of ${name} to this input was recorded.`);
     // The last one answers again.
     if (more.length > 0) answers.set(key, more);
     if (answer.success) return answer.value ?? answer.message;

@@ -52,67 +52,107 @@ function memoryCache(): CacheStore {
   };
 }
 
+/** A call whose value may be used again. */
+export type CachedCall = {
+  input: unknown;
+  context: unknown;
+  now: () => number;
+  signal: AbortSignal;
+  /** From its abort on, the call waits for no other. */
+  alone?: AbortSignal;
+  /** Hears how old the kept value is, in ms. */
+  hit: (ageMs: number) => void;
+  /** Hears of a store that throws, which fails no call. */
+  told: (error: unknown) => void;
+};
+
 /** The values of one tool or sub-agent, which all sessions share. Calls with the same key that run at once are one. */
 export class CachedTool {
   private readonly cache: ToolCache;
   private readonly store: CacheStore;
-  private readonly name: string;
+  private readonly name: readonly [string, string];
   private readonly flights = new Map<string, Promise<unknown>>();
 
-  /** Throws `code` for a cache that cannot be, by its `field`. */
-  constructor(name: string, given: ToolCache, field: string, code: PawlErrorCode) {
+  /** `name` tells it from others in the same store. Throws `code` for a cache that cannot be, by its `field`. */
+  constructor(
+    name: readonly [kind: 'tool' | 'agent', name: string],
+    given: ToolCache,
+    field: string,
+    code: PawlErrorCode,
+  ) {
     check<unknown>(cacheSchema, given, field, code);
     this.name = name;
     this.cache = given;
     this.store = given.store ?? memoryCache();
   }
 
-  /** Returns the value that is kept for an input, or makes it. `hit` is told how old a kept one is, in ms. */
+  /** Returns the value that is kept for an input, or makes it. */
   async value(
-    { input, context, now, signal }: { input: unknown; context: unknown; now: () => number; signal: AbortSignal },
+    { input, context, now, signal, alone, hit, told }: CachedCall,
     make: () => Promise<unknown>,
-    hit: (ageMs: number) => void,
   ): Promise<unknown> {
     const key = this.keyOf(input, context);
     if (key === null) return make();
     for (;;) {
-      const kept = await this.store.get(key);
+      const kept = await this.keptFor(key, told);
+      signal.throwIfAborted();
       const ageMs = kept === undefined ? Number.POSITIVE_INFINITY : now() - kept.at;
       if (kept !== undefined && ageMs >= 0 && ageMs < this.cache.ttlMs) {
         hit(ageMs);
         return kept.value;
       }
       const flight = this.flights.get(key);
-      // One that is cut off keeps nobody waiting, even if it never ends.
-      if (flight === undefined) return this.fly(key, now, () => unlessAborted(signal, make()));
+      if (flight === undefined || alone?.aborted === true) return this.fly(key, { now, signal, told }, make);
       // Another call makes it. If that fails, or is aborted, this one has its own try.
-      const made = await flight.then(
+      const made = flight.then(
         (value) => ({ value }),
         () => null,
       );
-      if (made !== null) {
-        hit(0);
-        return made.value;
-      }
+      const joined = await unlessAborted(
+        signal,
+        alone === undefined ? made : unlessAborted(alone, made).catch(() => null),
+      );
+      if (joined === null) continue;
+      hit(0);
+      return joined.value;
     }
   }
 
-  private async fly(key: string, now: () => number, make: () => Promise<unknown>): Promise<unknown> {
-    const flight = make();
+  /** What cannot be read is made again. */
+  private async keptFor(key: string, told: CachedCall['told']): Promise<CachedValue | undefined> {
+    try {
+      return await this.store.get(key);
+    } catch (error) {
+      told(error);
+      return undefined;
+    }
+  }
+
+  private async fly(
+    key: string,
+    { now, signal, told }: Pick<CachedCall, 'now' | 'signal' | 'told'>,
+    make: () => Promise<unknown>,
+  ): Promise<unknown> {
+    // An aborted run does not hold up those that wait for it, even if it never ends.
+    const flight = unlessAborted(signal, make());
     this.flights.set(key, flight);
     try {
       const value = await flight;
       // Only what JSON can hold is the same later.
-      if (value !== undefined) await this.store.set(key, { value: plainJson(value), at: now() }, this.cache.ttlMs);
+      if (value !== undefined) {
+        const store = async () => this.store.set(key, { value: plainJson(value), at: now() }, this.cache.ttlMs);
+        await store().catch(told);
+      }
       return value;
     } finally {
-      this.flights.delete(key);
+      if (this.flights.get(key) === flight) this.flights.delete(key);
     }
   }
 
   private keyOf(input: unknown, context: unknown): string | null {
-    if (this.cache.key !== undefined) return `${this.name} ${this.cache.key(input, context)}`;
-    return context === undefined ? `${this.name} ${JSON.stringify(input, inOrder)}` : null;
+    const { key } = this.cache;
+    if (key !== undefined) return JSON.stringify([...this.name, key(input, context)]);
+    return context === undefined ? JSON.stringify([...this.name, input], inOrder) : null;
   }
 }
 

@@ -118,6 +118,7 @@ export async function runTool(options: ToolEffectOptions, call: CallName, effect
       options.sight({ type: 'tool.followed', callId, name, taskId });
       await lease?.write();
     },
+    noteFailed: (error) => options.onError(name, callId, error),
     noteCached: (ageMs) => options.sight({ type: 'tool.cached', callId, name, ageMs }),
     noteAlive: () => {
       progressedAt = clock.now();
@@ -236,7 +237,7 @@ async function invoked(
   const value =
     tool.cache === undefined
       ? await made()
-      : await tool.cache.value({ ...run, input }, made, (ageMs) => run.noteCached(ageMs));
+      : await tool.cache.value({ ...run, input, hit: run.noteCached, told: run.noteFailed }, made);
   return renderedBy(tool, value, input, run, limits);
 }
 

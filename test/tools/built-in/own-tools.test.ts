@@ -20,6 +20,7 @@ const run: ToolRun = {
   follow: async () => {},
   noteAlive() {},
   noteCached() {},
+  noteFailed() {},
   ask: async () => ({ output: null, isError: true }),
   now: () => Date.UTC(2_026, 0, 2, 3, 4, 5),
   resultPage: (id, page) => (id === 'r1' && page < 3 ? { text: `page ${page}`, of: 2 } : null),

@@ -1,18 +1,19 @@
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { tame } from '../../../platform/text.ts';
 import type { Moment } from '../../recorded/shown-recording.ts';
-import { endOf, spentInTree } from '../../study/overview.ts';
+import { endingOf, spentInTree } from '../../study/overview.ts';
 import { Charts } from '../drawing/chart.tsx';
-import { panes, type Store, useStore } from '../store.ts';
-import { money, short } from '../text.ts';
+import { type Store, useStore } from '../store.ts';
+import { panes } from '../tabs.ts';
+import { dollars, short } from '../text.ts';
 import { Commands, Waiting } from './commands.tsx';
 import { Compared, Departure } from './compare.tsx';
-import { Details } from './details.tsx';
+import { Details } from './details/details.tsx';
+import { ItemCounts } from './details/items.tsx';
+import { statusOf } from './details/overview.tsx';
 import { BoundGauge } from './gauge.tsx';
-import { ItemCounts } from './items.tsx';
 import { keyHelp, takeKey } from './keys.ts';
 import { EventList } from './list.tsx';
-import { statusOf } from './overview.tsx';
 import { ScrubBar } from './scrub.tsx';
 import { Waterfall } from './waterfall.tsx';
 
@@ -105,7 +106,7 @@ function Header({ store }: { store: Store }) {
         </h1>
       )}
       {root !== null && root.ended !== null ? (
-        <Ending state={root.state} slugs={root.slugs} isAborted={endOf(recorded)?.type === 'session.aborted'} />
+        <Ending state={root.state} slugs={root.slugs} isAborted={endingOf(recorded)?.type === 'session.aborted'} />
       ) : (
         <NotEnded store={store} />
       )}
@@ -120,7 +121,7 @@ function Header({ store }: { store: Store }) {
         <>
           <BoundGauge store={store} moment={moment} />
           <span class="numbers">
-            turn {counters.get('turns') ?? 0} · {short(spent.input + spent.output)} tokens · {money(spent.costUsd)}
+            turn {counters.get('turns') ?? 0} · {short(spent.input + spent.output)} tokens · {dollars(spent.costUsd)}
           </span>
         </>
       )}

@@ -7,7 +7,7 @@ import { exchangeAt } from '../../study/exchange.ts';
 import { fork } from '../live.ts';
 import { type Store, useStore } from '../store.ts';
 
-import { ReplyPane, RequestPane } from './exchange.tsx';
+import { ReplyPane, RequestPane } from './details/exchange.tsx';
 
 /** On the page of a change: what it departs from, and what is left open. */
 export function Departure({ store }: { store: Store }) {

@@ -5,8 +5,8 @@ import type { Moment } from '../../recorded/shown-recording.ts';
 import { type TimeLine, ticks, timeLine } from '../../study/timeline.ts';
 import type { Store } from '../store.ts';
 import { span } from '../text.ts';
+import { timeNames, timesOf } from './details/overview.tsx';
 import { rowPx, shownLines } from './list.tsx';
-import { timeNames, timesOf } from './overview.tsx';
 
 /** When everything happened: one bar for each line of the list, beside it, on one axis. Idle times are folded. */
 export function Waterfall({ store, moment }: { store: Store; moment: Moment }) {

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Message } from '../../../../machines/index.ts';
-import { tame } from '../../../platform/text.ts';
+import type { Message } from '../../../../../machines/index.ts';
+import { tame } from '../../../../platform/text.ts';
 
 /** Characters of a text that are shown before one asks for the rest. */
 const longest = 3_000;

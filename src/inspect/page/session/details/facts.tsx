@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { contentOfObservation } from '../../recorded/recording-data.ts';
-import type { Moment } from '../../recorded/shown-recording.ts';
-import type { Store } from '../store.ts';
-import { clock } from '../text.ts';
+import { contentOfObservation } from '../../../recorded/recording-data.ts';
+import type { Moment } from '../../../recorded/shown-recording.ts';
+import type { Store } from '../../store.ts';
+import { clock } from '../../text.ts';
 import { Json } from './parts.tsx';
 
 const rowPx = 22;

@@ -1,9 +1,9 @@
-import { tame } from '../../../platform/text.ts';
-import type { Row } from '../../recorded/row-list.ts';
-import { type Exchange, exchangeAt } from '../../study/exchange.ts';
-import { spentFor } from '../../study/overview.ts';
-import type { Store } from '../store.ts';
-import { money, short, span } from '../text.ts';
+import { tame } from '../../../../platform/text.ts';
+import type { Row } from '../../../recorded/row-list.ts';
+import { type Exchange, exchangeAt } from '../../../study/exchange.ts';
+import { spentFor } from '../../../study/overview.ts';
+import type { Store } from '../../store.ts';
+import { dollars, short, span } from '../../text.ts';
 import { AnswersPane, ReplyPane, RequestPane } from './exchange.tsx';
 import { Json, Text } from './parts.tsx';
 
@@ -57,7 +57,7 @@ function Head({ exchange }: { exchange: Exchange }) {
         {tame(target)}
         {spent === null
           ? ''
-          : ` · ${short(spent.input)} tokens in, ${short(spent.output)} out · ${money(spent.costUsd)}`}
+          : ` · ${short(spent.input)} tokens in, ${short(spent.output)} out · ${dollars(spent.costUsd)}`}
         {endedAt === null ? '' : ` · ${span(endedAt - at)}`}
       </p>
     </>

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
-import { tame } from '../../../platform/text.ts';
-import { presetsFor } from '../../study/presets.ts';
-import type { DeliveryChange } from '../../study/what-if.ts';
-import type { LeadingDelivery } from '../protocol.ts';
-import type { Store } from '../store.ts';
+import { tame } from '../../../../platform/text.ts';
+import { presetsFor } from '../../../study/presets.ts';
+import type { DeliveryChange } from '../../../study/what-if.ts';
+import type { LeadingDelivery } from '../../protocol.ts';
+import type { Store } from '../../store.ts';
 
 /** What if something else had been delivered here: the machines decide at once, without a model and without a tool. */
 export function WhatIfPane({ store, frame }: { store: Store; frame: number }) {

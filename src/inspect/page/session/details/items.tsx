@@ -1,8 +1,8 @@
-import type { JournaledSession } from '../../../journal/journal.ts';
-import { tame } from '../../../platform/text.ts';
-import type { Row } from '../../recorded/row-list.ts';
-import type { Moment } from '../../recorded/shown-recording.ts';
-import type { Store } from '../store.ts';
+import type { JournaledSession } from '../../../../journal/journal.ts';
+import { tame } from '../../../../platform/text.ts';
+import type { Row } from '../../../recorded/row-list.ts';
+import type { Moment } from '../../../recorded/shown-recording.ts';
+import type { Store } from '../../store.ts';
 
 type Props = { store: Store; moment: Moment };
 

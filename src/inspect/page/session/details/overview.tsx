@@ -1,18 +1,18 @@
-import { tame } from '../../../platform/text.ts';
-import type { ShownRecording } from '../../recorded/shown-recording.ts';
+import { tame } from '../../../../platform/text.ts';
+import type { ShownRecording } from '../../../recorded/shown-recording.ts';
 import {
   reportOf,
   type SpentBy,
   type SpentTogether,
+  sessionStory,
   spentByAgent,
   spentByModel,
   spentByTurn,
   spentInTree,
-  storyOf,
-} from '../../study/overview.ts';
-import { type TimeKind, timeSpent } from '../../study/timeline.ts';
-import type { Store } from '../store.ts';
-import { money, short, span } from '../text.ts';
+} from '../../../study/overview.ts';
+import { type TimeKind, timeSpent } from '../../../study/timeline.ts';
+import type { Store } from '../../store.ts';
+import { dollars, short, span } from '../../text.ts';
 import { Fold, Json, Text } from './parts.tsx';
 
 /** What one asks first: how it ended and why, what was asked, what was said, what it cost, and where the time went. */
@@ -26,10 +26,10 @@ export function Overview({ store }: { store: Store }) {
   const spent = spentInTree(recorded);
   return (
     <div class="overview">
-      <p class={`story ${root.ended === null ? '' : root.state}`}>{tame(storyOf(recorded, statusOf(store)))}</p>
+      <p class={`story ${root.ended === null ? '' : root.state}`}>{tame(sessionStory(recorded, statusOf(store)))}</p>
       <p>
         {spent.requests} {spent.requests === 1 ? 'request' : 'requests'} · {short(spent.input + spent.output)} tokens ·{' '}
-        {money(spent.costUsd)} · {span(to - root.at)}
+        {dollars(spent.costUsd)} · {span(to - root.at)}
       </p>
       {waiting.map((row) => (
         <p key={row.id} class="waits">
@@ -122,7 +122,7 @@ function SpentTable({ name, rows, whole }: { name: string; rows: readonly SpentB
             <td>{short(row.input)}</td>
             <td>{short(row.cacheRead)}</td>
             <td>{short(row.output)}</td>
-            <td>{money(row.costUsd)}</td>
+            <td>{dollars(row.costUsd)}</td>
           </tr>
         ))}
       </tbody>

@@ -1,10 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
-import { tame } from '../../../platform/text.ts';
-import { contentOfObservation } from '../../recorded/recording-data.ts';
-import type { Moment } from '../../recorded/shown-recording.ts';
-import { exchangeAt } from '../../study/exchange.ts';
-import type { Store, Tab } from '../store.ts';
-import { eventName, stateName } from '../text.ts';
+import { tame } from '../../../../platform/text.ts';
+import { contentOfObservation } from '../../../recorded/recording-data.ts';
+import type { Moment } from '../../../recorded/shown-recording.ts';
+import { exchangeAt } from '../../../study/exchange.ts';
+import type { Store } from '../../store.ts';
+import type { Tab } from '../../tabs.ts';
+import { eventName, stateName } from '../../text.ts';
 import { AttemptPane } from './attempt.tsx';
 import { AnswersPane, ReplyPane, RequestPane } from './exchange.tsx';
 import { FactList } from './facts.tsx';

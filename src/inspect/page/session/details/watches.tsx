@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
-import { tame } from '../../../platform/text.ts';
-import { seriesValue } from '../../study/series.ts';
-import { Field } from '../field.tsx';
-import type { Store } from '../store.ts';
+import { tame } from '../../../../platform/text.ts';
+import { seriesValue } from '../../../study/series.ts';
+import { Field } from '../../field.tsx';
+import type { Store } from '../../store.ts';
 
 /** The numbers that are drawn over the session, and a field for another. */
 export function Watches({ store, frame }: { store: Store; frame: number }) {

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
-import type { Fact } from '../../../../machines/index.ts';
-import { tame } from '../../../platform/text.ts';
-import type { Exchange } from '../../study/exchange.ts';
-import { short } from '../text.ts';
+import type { Fact } from '../../../../../machines/index.ts';
+import { tame } from '../../../../platform/text.ts';
+import type { Exchange } from '../../../study/exchange.ts';
+import { short } from '../../text.ts';
 import { Fold, Json, MessageView, Text } from './parts.tsx';
 
 /** A request as it was sent, against the one before. */
