@@ -9,6 +9,7 @@ import {
 } from '../../src/index.ts';
 import { assertInvariants, manualClock, rehearsalModel } from '../../src/testing/index.ts';
 import { freshFile, until } from '../support/journaled.ts';
+import { keptLog } from '../support/session.ts';
 
 const quiet = { prompt: 'Go.', logger: false } as const;
 const reported = (content: string) => ({ calls: [{ name: 'final_report', input: { content } }] });
@@ -91,6 +92,44 @@ describe('C-9c: the reports of a sub-agent that are used again', () => {
     const result = await again.result;
     expect([result.status, result.counters.cacheHits, result.counters.tree.sessions]).toEqual(['succeeded', 0, 2]);
     await journal.close();
+  });
+
+  it.each(['stop', 'abort'] as const)(
+    'a call that waits for another session’s run does not outlast a %s',
+    async (how) => {
+      const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+      let count = 0;
+      const { agent, asked } = asking(['About cats'], {}, () => {
+        count += 1;
+        return count === 1 ? held : Promise.resolve();
+      });
+      const first = startSession(agent, quiet);
+      await until(() => asked.length === 1);
+      const second = startSession(agent, quiet);
+      await until(() => second.counters.toolCalls.requested === 1);
+      if (how === 'stop') second.stop();
+      else second.abort();
+      const result = await second.result;
+      assertInvariants(result);
+      expect(result.status).toBe(how === 'stop' ? 'succeeded' : 'aborted');
+      // What is stopped asks for itself, and what is aborted asks no more.
+      expect(asked.length).toBe(how === 'stop' ? 2 : 1);
+      letGo();
+      expect((await first.result).status).toBe('succeeded');
+      expect(asked.length).toBe(how === 'stop' ? 2 : 1);
+    },
+  );
+
+  it('a store that throws fails no call, and is told of', async () => {
+    const broken = () => {
+      throw new Error('the disk is full');
+    };
+    const { agent, asked } = asking(['About cats'], { cache: { ttlMs: 1_000, store: { get: broken, set: broken } } });
+    const { lines, logger } = keptLog();
+    const result = await runSession(agent, { prompt: 'Go.', logger });
+    expect([result.status, asked.length]).toEqual(['succeeded', 1]);
+    expect(lines.filter((line) => JSON.stringify(line).includes('the disk is full'))).toHaveLength(2);
+    expect(JSON.stringify(result.conversation)).toContain('About cats: 1');
   });
 
   it('and a cache that cannot be is refused', () => {

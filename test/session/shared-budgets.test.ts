@@ -18,6 +18,7 @@ const usage = { input: 1_000, output: 100 };
 /** What a request costs, in US dollars: a thousand tokens in and a hundred out. */
 const costUsd = 0.002;
 
+const reportOf = (content: string) => ({ calls: [{ name: 'final_report', input: { content } }] });
 const mustReport = (prompt: readonly unknown[]) =>
   /only the final report|call final_report now/i.test(JSON.stringify(prompt.at(-1)));
 
@@ -115,6 +116,56 @@ describe('B-8: a budget that sessions share', () => {
     expect(result?.counters.tree.requests).toBeLessThanOrEqual(8);
     expect((await budget.spent()).requests).toBe(result?.counters.tree.requests);
   });
+
+  it.each([
+    [1, 1],
+    [2, 2],
+    [3, 3],
+    [9, 3],
+  ])('a tree never waits for itself: of %i requests, it sends %i', async (requests, sent) => {
+    const child = defineAgent({ name: 'child', models: [rehearsalModel([reportOf('from below')])] });
+    const outer = rehearsalModel(({ prompt, tools = [] }) =>
+      JSON.stringify(prompt).includes('tool-result') || tools.length === 1 || mustReport(prompt)
+        ? reportOf('done')
+        : { calls: [{ name: 'child', input: { prompt: 'Do it.', reason: 'It can.' } }] },
+    );
+    const agent = defineAgent({ name: 'above', models: [outer], agents: { child } });
+    const budget = sharedBudget({ requests });
+    const result = await startSession(agent, { prompt: 'Go.', sharedBudget: budget, ...quiet }).result;
+    assertInvariants(result);
+    expect([result.status, (await budget.spent()).requests]).toEqual(['succeeded', sent]);
+  });
+
+  it.each(['abort', 'suspend'] as const)(
+    'what an %s cuts off is counted once, and nobody waits for it',
+    async (how) => {
+      const held: (() => void)[] = [];
+      let isHeld = true;
+      const model = rehearsalModel(async () => {
+        if (isHeld) await new Promise<void>((resolve) => void held.push(resolve));
+        return reportOf('done');
+      });
+      const agent = defineAgent({ name: 'cut', models: [model] });
+      const journal = sqliteJournal(':memory:');
+      const budget = sharedBudget({ requests: 4, journal, name: 'all' });
+      const options = { prompt: 'Go.', sharedBudget: budget, journal, ...quiet };
+      const session = startSession(agent, options);
+      await until(() => held.length === 1);
+      if (how === 'abort') session.abort();
+      else await session.suspend({ graceMs: 0 });
+      await session.result;
+      expect((await budget.spent()).requests).toBe(1);
+      isHeld = false;
+      held[0]?.();
+      const others: string[] = [];
+      for (let count = 0; count < 4; count += 1) others.push((await startSession(agent, options).result).status);
+      // One that is suspended keeps a request for its report.
+      const left = how === 'abort' ? 3 : 2;
+      expect(others).toEqual([...Array(left).fill('succeeded'), ...Array(4 - left).fill('failed')]);
+      expect((await budget.spent()).requests).toBe(1 + left);
+      await journal.close();
+    },
+  );
 
   it('B-8d: in a journal, it holds for another process, and for a session that is resumed', async () => {
     const journal = sqliteJournal(':memory:');
