@@ -51,6 +51,9 @@ describe('S-8 B-2: a test that fails keeps its session', () => {
     const { page, misdeeds } = await openFile(browser, html);
     expect(await page.locator('.when').innerText()).toContain(`step ${step + 1} of ${microsteps.length}`);
     expect(await page.locator('.gaugetext').innerText()).toBe('requests 4 of 12');
+    expect(await page.locator('.trouble').innerText()).toBe(
+      `Broken at step ${step + 1}: requests (4) <= maxTurns x maxRetries (3).`,
+    );
     expect(misdeeds).toEqual([]);
     await browser.close();
   });

@@ -85,6 +85,27 @@ describe('S-8: a search over all sessions', () => {
     index.close();
   });
 
+  it('shows of each hit its own text, also after sessions were deleted and indexed again', async () => {
+    const journal = new MemoryJournal();
+    const animals = ['ant', 'bee', 'cat', 'dog', 'eel'];
+    const say = (animal: string) =>
+      runSession(defineAgent({ name: 'one', models: [rehearsalModel([report()])] }), {
+        ...{ prompt: `Look after the ${animal} boat.`, journal, sessionId: animal, logger: false },
+      });
+    for (const animal of animals) await say(animal);
+    const index = new SessionIndex(journal, () => []);
+    await index.follow();
+    const snippets = () => index.search('boat').hits.map(({ sessionId, snippet }) => [sessionId, snippet]);
+    const expected = (all: readonly string[]) =>
+      all.map((animal) => [animal, expect.stringContaining(`Look after the ${animal} [boat].`)]);
+    expect(snippets().toSorted()).toEqual(expected(animals));
+    for (const animal of ['bee', 'dog']) await journal.delete(animal);
+    await say('fox');
+    await index.follow();
+    expect(snippets().toSorted()).toEqual(expected(['ant', 'cat', 'eel', 'fox']));
+    index.close();
+  });
+
   it.each(['slug:%', 'slug:_', 'bo\0at', 'boat\0'])('no sign means anything to the database: %j', async (text) => {
     const index = await indexed();
     await index.follow();

@@ -129,6 +129,35 @@ describe('the Stately inspector', () => {
     inspector.stop();
   });
 
+  it('a page that is opened late has every actor of the latest trees, announced, where it stands now', async () => {
+    const port = await freePort();
+    const inspector = await statelyInspector({ port });
+    const early: StatelyInspectionEvent[] = [];
+    const listening = async (received: StatelyInspectionEvent[]) => {
+      const client = new WebSocket(`ws://127.0.0.1:${port}`);
+      client.on('message', (data) => received.push(JSON.parse(String(data))));
+      await once(client, 'open');
+      return client;
+    };
+    const first = await listening(early);
+    // Long enough that a list of messages would have lost its beginning.
+    const script = [...Array.from({ length: 9 }, (_, number) => ({ ...searchCall, text: `${number}` })), report()];
+    await runOverWire({ script, definition: { tools: { search } }, options: { inspect: inspector.inspect } });
+    const actors = (all: StatelyInspectionEvent[]) =>
+      all.flatMap((one) => (one.type === '@xstate.actor' ? [one.sessionId] : []));
+    await expect.poll(() => JSON.stringify(early.at(-1))).toContain('"status":"done"');
+    expect(early.length).toBeGreaterThan(200);
+    const late: StatelyInspectionEvent[] = [];
+    const second = await listening(late);
+    await expect.poll(() => actors(late).length).toBe(actors(early).length);
+    expect(new Set(actors(late))).toEqual(new Set(actors(early)));
+    const lastOf = (all: StatelyInspectionEvent[], id: string) =>
+      JSON.stringify(all.findLast((one) => one.type === '@xstate.snapshot' && one.sessionId === id));
+    await expect.poll(() => actors(early).filter((id) => lastOf(early, id) !== lastOf(late, id))).toEqual([]);
+    for (const client of [first, second]) client.close();
+    inspector.stop();
+  });
+
   it('an inspector that throws is reported once and breaks nothing', async () => {
     const { result, events } = await runOverWire({
       script: [report()],

@@ -180,9 +180,13 @@ const told = new Set([
   'request',
 ]);
 
+/** Nobody wrote what stands under these. */
+const untold = new Set(['type', 'callId', 'toolCallId', 'providerId', 'id', 'providerMetadata', 'mediaType']);
+
 function textsIn(value: unknown, texts: string[], isTold = false): void {
   if (typeof value === 'string' && isTold) texts.push(value);
   else if (Array.isArray(value)) for (const item of value) textsIn(item, texts, isTold);
   else if (typeof value === 'object' && value !== null)
-    for (const [name, item] of Object.entries(value)) textsIn(item, texts, isTold || told.has(name));
+    for (const [name, item] of Object.entries(value))
+      if (!untold.has(name)) textsIn(item, texts, isTold || told.has(name));
 }

@@ -27,7 +27,7 @@ export class Store {
   /** What the middle shows: when things happened, or the machines. */
   middle: 'time' | 'machines' = 'time';
   unit: Unit = 'step';
-  pane: Pane = 'events';
+  pane: Pane = 'details';
   /** The chart that stays in view; null for that of the machine that moved. */
   pinned: string | null = null;
   /** The rows that are not as they begin: folded, or a sub-agent's unfolded. */

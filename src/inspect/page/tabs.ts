@@ -17,7 +17,7 @@ export const units: Record<'session' | 'run', readonly Unit[]> = {
 };
 
 /** The panes of a narrow page, which shows one at a time. */
-export const panes = ['events', 'machines', 'details'] as const;
+export const panes = ['details', 'events', 'machines'] as const;
 export type Pane = (typeof panes)[number];
 
 /** The first attempt of a turn; the line itself for one within an attempt. */

@@ -154,18 +154,20 @@ function ListRow({ store, line: { row, depth, number }, moment, isCurrent, size 
       <span class="glyph" title={word} aria-label={word} role="img">
         {glyph}
       </span>
-      <span class="title">{tame(row.title)}</span>
-      {row.notice === null ? null : (
-        <span class="flag" role="img" aria-label="with a system notice" title={row.notice}>
-          ⚑
-        </span>
-      )}
-      {slugs.map((slug) => (
-        <span class="slug" key={slug}>
-          {slug}
-        </span>
-      ))}
-      <span class="detail">{tame(row.detail)}</span>
+      <span class="what">
+        <span class="title">{tame(row.title)}</span>
+        {row.notice === null ? null : (
+          <span class="flag" role="img" aria-label="with a system notice" title={row.notice}>
+            ⚑
+          </span>
+        )}
+        {slugs.map((slug) => (
+          <span class="slug" key={slug}>
+            {slug}
+          </span>
+        ))}
+        <span class="detail">{tame(row.detail)}</span>
+      </span>
       <span class="time">{timeOf(row, isOver)}</span>
     </div>
   );

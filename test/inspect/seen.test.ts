@@ -1,0 +1,149 @@
+import { tool } from 'ai';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type AgentDefinition, defineAgent, runSession } from '../../src/index.ts';
+import { sessionFile } from '../../src/inspect/tape/session-file.ts';
+import { MemoryJournal } from '../../src/journal/memory.ts';
+import { type RehearsedReply, rehearsalModel } from '../../src/testing/index.ts';
+import { hasBrowser, launch, openFile, press } from '../support/pages.ts';
+import { report } from '../support/session.ts';
+
+const usage = { input: 1_000, output: 100 };
+const priced = { pricing: { 'rehearsal:script': { input: 1, output: 10 } } };
+const work = tool({ inputSchema: z.object({ q: z.string() }), execute: ({ q }) => `found ${q}` });
+const paid = (replies: readonly RehearsedReply[]) => rehearsalModel(replies.map((reply) => ({ usage, ...reply })));
+
+async function fileOf(definition: Partial<AgentDefinition> & Pick<AgentDefinition, 'name' | 'models'>, prompt: string) {
+  const journal = new MemoryJournal();
+  await runSession(defineAgent({ ...priced, tools: { work }, ...definition }), {
+    ...{ prompt, journal, sessionId: 's', logger: false },
+  });
+  return sessionFile(await journal.read('s'));
+}
+
+/** Three sessions, and what somebody on call asks of each at once. */
+const sessions: Record<string, { file: () => Promise<string>; answers: (string | RegExp)[] }> = {
+  'one that failed': {
+    file: () => {
+      const calls = [{ name: 'work', input: { q: 'one' } }];
+      const cut = { text: 'half of', finishReason: 'length' as const };
+      const models = [paid([{ calls }, {}, { calls: [{ name: 'nope' }] }, cut])];
+      return fileOf({ name: 'clerk', models, limits: { maxRetries: 3 } }, 'Find the letter of May 3.');
+    },
+    answers: [
+      'Failed in turn 2: 3 of 3 attempts failed; the last: text_only, response_truncated.',
+      /4 requests · .* · \$0\.0080 · /,
+      'Find the letter of May 3.',
+      'No report was accepted.',
+      /in all/,
+    ],
+  },
+  'one with sub-agents': {
+    file: () => {
+      const models = [paid([report('Helped.'), report('Helped, too.')])];
+      const helper = defineAgent({ name: 'helper', models, ...priced });
+      const calls = [1, 2].map((number) => ({ name: 'helper', input: { prompt: `Do ${number}.`, reason: 'r' } }));
+      const own = [paid([{ calls }, report('All is done.')])];
+      return fileOf({ name: 'asker', models: own, agents: { helper } }, 'Ask two helpers.');
+    },
+    answers: ['Succeeded after 2 turns.', /4 requests · .* · \$0\.0080/, 'All is done.', /asker\s+2/, /helper\s+2/],
+  },
+  'one of odd texts': {
+    file: () => {
+      const models = [
+        paid([{ text: '<b>x</b>', calls: [{ name: 'work', input: { q: '<i>' } }] }, report('A <b>report</b>.')]),
+      ];
+      return fileOf({ name: 'odd', models }, `Look at <script>alert(1)</script> ${'long '.repeat(400)}`);
+    },
+    answers: ['Succeeded after 2 turns.', 'A <b>report</b>.', '<script>alert(1)</script>'],
+  },
+};
+const sizes = [
+  [390, 844],
+  [1_280, 800],
+  [1_680, 1_050],
+  [2_560, 1_440],
+] as const;
+
+describe.runIf(hasBrowser)('S-8: a session is seen at once', () => {
+  let browser: Browser;
+  const files = new Map<string, string>();
+  beforeAll(async () => {
+    browser = await launch();
+    for (const [name, { file }] of Object.entries(sessions)) files.set(name, await file());
+  });
+  afterAll(() => browser?.close());
+  const opened = (name: string, [width, height]: readonly [number, number] = [1_680, 1_050]) =>
+    openFile(browser, files.get(name) ?? '', { viewport: { width, height } });
+  const pane = (page: Page) => page.locator('#pane').innerText();
+
+  describe.each(sizes)('at %i x %i', (width, height) => {
+    it.each(Object.keys(sessions))(
+      '%s: how it ended, what was asked and said, what it cost, where the time went',
+      async (name) => {
+        const { page, misdeeds } = await opened(name, [width, height]);
+        const text = await pane(page);
+        for (const answer of sessions[name]?.answers ?? [])
+          expect(text).toMatch(typeof answer === 'string' ? escaped(answer) : answer);
+        const footer = await page.locator('.scrub').boundingBox();
+        expect((footer?.y ?? 0) + (footer?.height ?? 0)).toBeCloseTo(height, 0);
+        expect(footer?.height).toBeLessThan(width < 900 ? 110 : 60);
+        expect(await page.locator('html').evaluate(({ scrollWidth }) => scrollWidth)).toBe(width);
+        expect(misdeeds).toEqual([]);
+      },
+    );
+  });
+
+  it('a line that is chosen is shown as a whole, wherever the step stands', async () => {
+    const { page } = await opened('one that failed');
+    const when = await page.locator('.when').innerText();
+    await page.locator('.row.attempt').nth(1).click();
+    await page.getByText('Turn 2, attempt 1 failed: empty_response.').waitFor();
+    expect(await pane(page)).not.toMatch(/No reply has arrived yet|The reply has no tool calls/);
+    await page.locator('.row.call').first().click();
+    await page.getByText('found one').first().waitFor();
+    expect(await pane(page)).toMatch(/work[\s\S]*"q": ?"one"[\s\S]*found one/);
+    expect(await page.locator('.when').innerText()).toBe(when);
+    // A step of its own is another thing, and the header still says how it ended.
+    await press(page, 'Home');
+    expect(await page.locator('header').innerText()).toMatch(/failed: retries_exhausted[\s\S]*replay: step 1 of/);
+  });
+
+  it('by keys alone: along the list, into a sub-agent and out again', async () => {
+    const { page, misdeeds } = await opened('one with sub-agents');
+    await page.locator('.list').focus();
+    for (let up = 0; up < 30; up += 1) await press(page, 'ArrowUp');
+    const before = await page.locator('.row').count();
+    for (let down = 0; down < 4; down += 1) await press(page, 'ArrowDown');
+    expect(await page.locator('.row.current').innerText()).toContain('sub-agent');
+    await press(page, 'Enter');
+    expect(await page.locator('.row').count()).toBeGreaterThan(before);
+    await press(page, 'ArrowDown');
+    expect(await page.locator('.row.current').innerText()).toContain('turn 1');
+    await press(page, 'ArrowUp');
+    await press(page, 'Enter');
+    expect(await page.locator('.row').count()).toBe(before);
+    expect(misdeeds).toEqual([]);
+  });
+
+  it('each line has its bar beside it, and the header counts the whole tree', async () => {
+    const { page } = await opened('one with sub-agents');
+    const tops = (selector: string) =>
+      page.locator(selector).evaluateAll((all) => all.map((one) => Math.round(one.getBoundingClientRect().top)));
+    expect(await tops('.barrow')).toEqual(await tops('.row'));
+    expect(await page.locator('.barrow .time-model').count()).toBeGreaterThan(1);
+    expect(await page.locator('.numbers').innerText()).toContain('$0.0080');
+    expect(await page.locator('.gauge').innerText()).toContain('4 in the tree');
+  });
+
+  it('a slug that is cut has its whole name in a tip', async () => {
+    const { page } = await opened('one that failed');
+    const tips = await page.locator('.row').evaluateAll((all) => all.map((one) => one.getAttribute('title')));
+    expect(tips.join('\n')).toContain('retries_exhausted · text_only · response_truncated');
+  });
+});
+
+function escaped(text: string): RegExp {
+  return new RegExp(text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+}
