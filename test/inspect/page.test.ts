@@ -99,7 +99,7 @@ describe.runIf(hasBrowser)('a session in one file', () => {
     await press(page, '5');
     expect(await pane.innerText()).toContain('2 of 2 calls answered');
     await page.getByRole('button', { name: 'machines' }).first().click();
-    expect(await page.locator('.lit').count()).toBeGreaterThan(0);
+    await page.locator('.lit').first().waitFor();
     await press(page, '8');
     await page.waitForSelector('#pane .json');
     expect(await pane.innerText()).toContain('"maxRetries": 5');
@@ -172,6 +172,7 @@ describe.runIf(hasBrowser)('a session in one file', () => {
     const { page } = await openFile(browser, html);
     await press(page, '9');
     await page.getByRole('button', { name: 'machines' }).click();
+    await page.locator('.chart').waitFor();
     await press(page, 'Home');
     const steps = await page.locator('html').evaluate(async (root) => {
       const { defaultView: view } = root.ownerDocument;

@@ -82,13 +82,13 @@ describe.runIf(hasBrowser)('S-8: the pages of a server in use', () => {
     const { page, misdeeds } = await watchedPage(browser, new URL(shown.address ?? '').origin);
     await runSession(plain(), { prompt: 'Go.', journal, sessionId: 'first', logger: false });
     await page.goto(shown.address ?? '');
-    await page.getByText('· first').waitFor();
+    await page.locator('.entry[title^="first"]').waitFor();
     await show(page, false);
     await runSession(plain(), { prompt: 'Go.', journal, sessionId: 'second', logger: false });
     await journal.delete('first');
     await show(page, true);
-    await page.getByText('· second').waitFor();
-    expect(await page.getByText('· first').count()).toBe(0);
+    await page.locator('.entry[title^="second"]').waitFor();
+    expect(await page.locator('.entry[title^="first"]').count()).toBe(0);
     expect(misdeeds).toEqual([]);
   });
 
@@ -104,7 +104,7 @@ describe.runIf(hasBrowser)('S-8: the pages of a server in use', () => {
       await page.locator('.entry').waitFor();
       expect((await boxOf(page, '.sessions input')).width).toBeLessThan(30);
       expect((await boxOf(page, '.entry .glyph')).left).toBeLessThan(70);
-      const time = await boxOf(page, '.entry .time');
+      const time = await boxOf(page, '.entry .when');
       expect([time.right <= width, time.width !== undefined && time.width > 40]).toEqual([true, true]);
       expect(await page.locator('.sessions').evaluate((list) => list.scrollWidth <= list.clientWidth)).toBe(true);
     },

@@ -3,10 +3,11 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type AgentDefinition, defineAgent, runSession } from '../../src/index.ts';
+import { inspector } from '../../src/inspect/index.ts';
 import { sessionFile } from '../../src/inspect/tape/session-file.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { type RehearsedReply, rehearsalModel } from '../../src/testing/index.ts';
-import { hasBrowser, launch, openFile, press } from '../support/pages.ts';
+import { hasBrowser, launch, openFile, press, watchedPage } from '../support/pages.ts';
 import { report } from '../support/session.ts';
 
 const usage = { input: 1_000, output: 100 };
@@ -141,6 +142,51 @@ describe.runIf(hasBrowser)('S-8: a session is seen at once', () => {
     const { page } = await opened('one that failed');
     const tips = await page.locator('.row').evaluateAll((all) => all.map((one) => one.getAttribute('title')));
     expect(tips.join('\n')).toContain('retries_exhausted · text_only · response_truncated');
+  });
+});
+
+describe.runIf(hasBrowser)('S-8: the sessions of a journal are seen at once', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launch();
+  });
+  afterAll(() => browser?.close());
+
+  it('what each was about, took and cost; sorted by a head, narrowed by what there is of it', async () => {
+    await using shown = await inspector({ port: 0 });
+    const agent = (name: string, replies: RehearsedReply[]) =>
+      defineAgent({ name, ...priced, models: [paid(replies)], tools: { work }, limits: { maxRetries: 2 } });
+    const quiet = { journal: shown.journal, logger: false } as const;
+    const calls = [{ name: 'work', input: { q: 'one' } }];
+    await runSession(agent('clerk', [{ calls }, { calls }, report()]), {
+      prompt: 'Find the red book.',
+      sessionId: 'a',
+      ...quiet,
+    });
+    await runSession(agent('clerk', [{}, { text: 'hm' }]), { prompt: 'Find the blue book.', sessionId: 'b', ...quiet });
+    await runSession(agent('other', [report()]), { prompt: 'Find the old book.', sessionId: 'c', ...quiet });
+    const address = shown.address ?? '';
+    const { page, misdeeds } = await watchedPage(browser, new URL(address).origin);
+    await page.goto(address);
+    await page.getByText('Find the red book.').waitFor();
+    const rows = () => page.locator('.entry').allInnerTexts();
+    expect((await rows()).map((text) => /the (\w+) book/.exec(text)?.[1])).toEqual(['old', 'blue', 'red']);
+    const red = (await rows()).find((text) => text.includes('red')) ?? '';
+    for (const told of ['clerk', '3', '3300', '$0.0060', 'just now']) expect(red).toContain(told);
+    expect((await rows()).find((text) => text.includes('blue'))).toMatch(/retries_exhausted\s+text_only/);
+    await page.getByRole('button', { name: 'cost' }).click();
+    await expect.poll(async () => (await rows())[0]).toContain('red');
+    await page.getByRole('button', { name: 'cost' }).click();
+    await expect.poll(async () => (await rows())[0]).toContain('old');
+    await page.getByLabel('slug').selectOption({ label: 'text_only (1)' });
+    await expect.poll(rows).toHaveLength(1);
+    expect(await page.getByLabel('agent').locator('option').allInnerTexts()).toEqual(['any', 'clerk (1)']);
+    expect(await page.getByRole('img', { name: '1 failed in the last 24 hours' }).count()).toBe(1);
+    expect(await page.title()).toBe('Pawl');
+    await page.getByLabel('slug').selectOption('');
+    await page.getByLabel('Search the sessions').fill('blue');
+    await expect.poll(rows).toHaveLength(1);
+    expect(misdeeds).toEqual([]);
   });
 });
 

@@ -113,5 +113,6 @@ describe.each(Object.entries(machines))('D-1: the results of the arrows of the %
       `arrows-of-${name}.txt`,
       [...cases.values()].filter(([, told]) => told.length > 0),
     );
-  });
+    // A quarter of a minute alone, and several times that on a machine that is busy.
+  }, 240_000);
 });

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { eventLoopTurn } from '../../host/clock.ts';
 import type { Journal, JournalEntry, JournaledSession } from '../../journal/journal.ts';
+import { billOf, billTotal } from '../../journal/replay/bill.ts';
 import { redact } from '../../secrets/redact.ts';
 import { writtenSecrets } from '../../secrets/spellings.ts';
 import { readQuery } from './query.ts';
@@ -13,7 +14,22 @@ export type Found = {
   sessions: number;
 };
 
+/** What a session was about, and what its tree spent so far. */
+export type SessionSummary = {
+  sessionId: string;
+  /** The beginning of its prompt. */
+  prompt: string;
+  turns: number;
+  requests: number;
+  tokens: number;
+  /** US dollars; null where a price is unknown. */
+  costUsd: number | null;
+  /** The session that it left. */
+  forkOf: string | null;
+};
+
 const mostHits = 500;
+const mostPromptCharacters = 200;
 
 /** How many of the hits show where they match. */
 const mostSnippets = 100;
@@ -32,6 +48,7 @@ export class SessionIndex {
   private readonly secrets: () => readonly string[];
   private readonly database = new DatabaseSync(':memory:');
   private readonly read = new Map<string, number>();
+  private readonly summaries = new Map<string, SessionSummary>();
   private sessions = 0;
   private reading: Promise<void> | null = null;
 
@@ -80,6 +97,11 @@ export class SessionIndex {
     return { hits, total: found.length, indexed: this.read.size, sessions: this.sessions };
   }
 
+  /** What is known of a session, as it was indexed last; null before that. */
+  summaryOf(sessionId: string): SessionSummary | null {
+    return this.summaries.get(sessionId) ?? null;
+  }
+
   /** Indexes new sessions in the background. Resolves once all are indexed. */
   async follow(): Promise<void> {
     this.reading ??= this.readAll().finally(() => {
@@ -119,6 +141,7 @@ export class SessionIndex {
 
   private remove(sessionId: string): void {
     this.read.delete(sessionId);
+    this.summaries.delete(sessionId);
     const known = this.database.prepare('SELECT number FROM sessions WHERE id = ?').get(sessionId);
     if (known === undefined) return;
     this.database.prepare('DELETE FROM texts WHERE rowid = ?').run(rowid(known.number));
@@ -130,7 +153,9 @@ export class SessionIndex {
     entries: readonly JournalEntry[],
   ): void {
     const { texts, targets, tools, facts } = contentsOf(entries);
-    const text = redact(texts.join('\n'), writtenSecrets(this.secrets()));
+    const secrets = writtenSecrets(this.secrets());
+    const text = redact(texts.join('\n'), secrets);
+    this.summaries.set(sessionId, summaryIn(sessionId, entries, secrets));
     const list = (words: Iterable<string>) => ` ${[...words].join(' ')} `;
     const { lastInsertRowid } = this.database
       .prepare(
@@ -139,6 +164,24 @@ export class SessionIndex {
       .run(sessionId, agent, status, updatedAt, list(slugs), list(targets), list(tools), list(facts));
     this.database.prepare('INSERT INTO texts (rowid, text) VALUES (?, ?)').run(rowid(lastInsertRowid), text);
   }
+}
+
+function summaryIn(sessionId: string, entries: readonly JournalEntry[], secrets: readonly string[]): SessionSummary {
+  const { head, requests } = billOf(entries);
+  const { usage, costUsd } = billTotal(requests);
+  const turns = requests.filter((one) => one.sessionId === head?.sessionId).map(({ turn }) => turn);
+  return {
+    sessionId,
+    // Cut after the secrets are out, so that none is left in half.
+    prompt: redact(head?.prompt ?? '', secrets)
+      .slice(0, mostPromptCharacters)
+      .toWellFormed(),
+    turns: Math.max(0, ...turns),
+    requests: requests.length,
+    tokens: usage.input + usage.output,
+    costUsd,
+    forkOf: head?.fork?.of ?? null,
+  };
 }
 
 /** A number of a row: Node binds a number as a REAL, for which FTS5 finds another row, or none. */

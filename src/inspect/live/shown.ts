@@ -20,7 +20,7 @@ import { sessionFile } from '../tape/session-file.ts';
 import { cleanRow } from './clean.ts';
 import { forkAt } from './fork.ts';
 import { LiveTape, type TapePiece } from './live-tape.ts';
-import { type Found, SessionIndex } from './search.ts';
+import { type Found, SessionIndex, type SessionSummary } from './search.ts';
 import type { WatchedJournal } from './watched-journal.ts';
 
 /** Bytes that may wait for a page that does not read; it comes back for the rest (`Last-Event-ID`). */
@@ -29,6 +29,8 @@ const mostWaiting = 8 * 1_024 * 1_024;
 /** How often the list of sessions is looked at for changes, in ms; and how often at all of it, in looks. */
 const lookMs = 250;
 const wholeEvery = 20;
+/** How often the sessions are read for what they were about, in looks. */
+const readEvery = 8;
 
 const commandSchema = z.discriminatedUnion(
   'type',
@@ -89,7 +91,7 @@ export class Shown {
     const file = files[path];
     const { sessionId, what } = placeOf(path);
     if (file !== undefined) return new Response(pageFile(file[0]), { headers: { 'content-type': file[1] } });
-    if (path === '/sessions') return this.feed();
+    if (path === '/sessions') return this.feed(search.has('about'));
     if (path === '/search') return Response.json(await this.find(search));
     if (what === 'tape') return this.stream(sessionId, request, search);
     if (what !== 'file') throw new Refusal(404, 'nothing is here');
@@ -159,10 +161,11 @@ export class Shown {
     });
   }
 
-  /** Streams the rows of all sessions, then those that change. */
-  private feed(): Response {
+  /** Streams the rows of all sessions, then those that change; with `about`, also what each was about, as it is read. */
+  private feed(about: boolean): Response {
     return pushedEvents((writer) => {
       const told = new Map<string, string>();
+      const toldOf = new Map<string, SessionSummary>();
       let [since, looks] = [0, 0];
       let cancel = () => {};
       const end = () => writer.end();
@@ -183,8 +186,13 @@ export class Shown {
         const news = rows.filter((row) => told.get(row.sessionId) !== JSON.stringify(row));
         for (const row of news) told.set(row.sessionId, JSON.stringify(row));
         for (const id of gone) told.delete(id);
-        if (news.length + gone.length > 0 || looks === 1)
-          writer.send({ data: { rows: news, gone, isWhole: looks === 1 } });
+        // A session that runs would be read again and again.
+        if (about && looks % readEvery === 1) this.index.follow().catch(failed);
+        const summaries = about ? [...told.keys()].flatMap((id) => this.index.summaryOf(id) ?? []) : [];
+        const known = summaries.filter((one) => toldOf.get(one.sessionId) !== one);
+        for (const one of known) toldOf.set(one.sessionId, one);
+        if (news.length + gone.length + known.length > 0 || looks === 1)
+          writer.send({ data: { rows: news, gone, isWhole: looks === 1, ...(about && { about: known }) } });
         cancel = systemClock.alarm(lookMs, follow);
       };
       // The reader shows the failure, and reconnects by itself.

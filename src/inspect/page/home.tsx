@@ -1,27 +1,21 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { JournaledSession } from '../../journal/journal.ts';
 import { tame } from '../../platform/text.ts';
-import type { Found } from '../live/search.ts';
+import type { Found, SessionSummary } from '../live/search.ts';
 import { Field } from './field.tsx';
 import { followAll, search } from './live.ts';
-import { clock, span } from './text.ts';
+import { type Column, columns, Entry, Failures, metadataOf, nextOrder, Unfold } from './rows.tsx';
 
 const rowPx = 30;
-
-const glyphs: Record<JournaledSession['status'], string> = {
-  running: '●',
-  suspended: '‖',
-  succeeded: '✓',
-  failed: '✗',
-  aborted: '✗',
-};
 
 /** All sessions of a journal: those that wait for a person first, then those that run, then the latest. */
 export function Home() {
   const [rows, setRows] = useState<ReadonlyMap<string, JournaledSession>>(new Map());
+  const [about, setAbout] = useState<ReadonlyMap<string, SessionSummary>>(new Map());
   const [query, setQuery] = useState('');
-  const [status, setStatus] = useState('');
-  const [agent, setAgent] = useState('');
+  const [facets, setFacets] = useState({ agent: '', status: '', slug: '' });
+  const [order, setOrder] = useState<{ column: Column; isUp: boolean } | null>(null);
+  const [unfolded, setUnfolded] = useState<readonly string[]>([]);
   const [trouble, setTrouble] = useState('');
   const [top, setTop] = useState(0);
   const [chosen, setChosen] = useState<readonly string[]>([]);
@@ -40,7 +34,10 @@ export function Home() {
           for (const id of news.gone) all.delete(id);
           return all;
         });
-      }),
+        const more = news.about ?? [];
+        if (more.length > 0)
+          setAbout((known) => new Map([...known, ...more.map((one) => [one.sessionId, one] as const)]));
+      }, 'sessions?about=1'),
     [],
   );
   const [found, setFound] = useState<Found | string | null>(null);
@@ -53,20 +50,54 @@ export function Home() {
     });
     return () => asked.abort();
   }, [query]);
-  const all = useMemo(() => [...rows.values()].sort(byUrgency), [rows]);
+  const all = useMemo(() => {
+    const list = [...rows.values()].sort(byUrgency);
+    if (order === null) return list;
+    const { column, isUp } = order;
+    const of = (row: JournaledSession) => column.of(row, about.get(row.sessionId));
+    const rank = (one: JournaledSession, other: JournaledSession) =>
+      of(one) === of(other) ? 0 : of(one) < of(other) === isUp ? -1 : 1;
+    return list.sort(rank);
+  }, [rows, order, order === null ? null : about]);
   const snippets =
     found === null || typeof found === 'string' ? null : new Map(found.hits.map((hit) => [hit.sessionId, hit.snippet]));
   const isSearched = query.trim() !== '';
-  const matching = all.filter(
-    (row) =>
-      (status === '' || row.status === status) &&
-      (agent === '' || row.agent === agent) &&
-      (!isSearched || snippets?.has(row.sessionId) === true || textOf(row).includes(query.toLowerCase())),
-  );
+  const isMatch = (row: JournaledSession, but?: keyof typeof facets) =>
+    (but === 'status' || facets.status === '' || row.status === facets.status) &&
+    (but === 'agent' || facets.agent === '' || row.agent === facets.agent) &&
+    (but === 'slug' || facets.slug === '' || row.slugs.some((slug) => slug === facets.slug)) &&
+    (!isSearched || snippets?.has(row.sessionId) === true || textOf(row, about).includes(query.toLowerCase()));
+  const runs = new Set(all.flatMap((row) => (row.metadata.role === 'run' ? [row.metadata.run] : [])));
+  // The sessions of a run stand below it, once one asks for them.
+  const isFolded = ({ metadata: { run, role } }: JournaledSession) =>
+    !isSearched && role !== 'run' && run !== undefined && runs.has(run) && !unfolded.includes(String(run));
+  const matching = all.filter((row) => isMatch(row) && !isFolded(row));
   const waiting = all.reduce((sum, row) => sum + row.waiting.length, 0);
   const running = all.filter((row) => row.status === 'running').length;
+  useEffect(() => {
+    document.title = waiting === 0 ? 'Pawl' : `(${waiting}) Pawl`;
+  }, [waiting]);
   const first = Math.max(0, Math.floor(top / rowPx) - 4);
   const shown = matching.slice(first, first + 60);
+  const counts = (name: keyof typeof facets, of: (row: JournaledSession) => readonly string[]) => {
+    const found = new Map<string, number>();
+    for (const row of all)
+      if (isMatch(row, name)) for (const value of of(row)) found.set(value, (found.get(value) ?? 0) + 1);
+    return [...found].sort(([, one], [, other]) => other - one);
+  };
+  const facet = (name: keyof typeof facets, values: [string, number][]) => (
+    <label>
+      {name}{' '}
+      <select value={facets[name]} onChange={(event) => setFacets({ ...facets, [name]: event.currentTarget.value })}>
+        <option value="">any</option>
+        {values.map(([value, count]) => (
+          <option key={value} value={value}>
+            {tame(value)} ({count})
+          </option>
+        ))}
+      </select>
+    </label>
+  );
   return (
     <div class="page home">
       <header>
@@ -77,34 +108,25 @@ export function Home() {
           value={query}
           take={setQuery}
         />
-        <label>
-          agent{' '}
-          <select value={agent} onChange={(event) => setAgent(event.currentTarget.value)}>
-            <option value="">any</option>
-            {[...new Set(all.map((row) => row.agent))].map((one) => (
-              <option key={one} value={one}>
-                {tame(one)}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          status{' '}
-          <select value={status} onChange={(event) => setStatus(event.currentTarget.value)}>
-            <option value="">any</option>
-            {Object.keys(glyphs).map((one) => (
-              <option key={one} value={one}>
-                {one}
-              </option>
-            ))}
-          </select>
-        </label>
+        {facet(
+          'agent',
+          counts('agent', (row) => [row.agent]),
+        )}
+        {facet(
+          'status',
+          counts('status', (row) => [row.status]),
+        )}
+        {facet(
+          'slug',
+          counts('slug', (row) => row.slugs),
+        )}
         {chosen.length === 2 ? (
           <a href={`#compare/${chosen.map(encodeURIComponent).join('/')}`}>Compare the two</a>
         ) : null}
         <span class="numbers" role="status">
           {matching.length} of {all.length} · {running} running · {waiting} waiting for a person
         </span>
+        <Failures rows={all} />
       </header>
       {trouble === '' ? null : <p class="trouble">{tame(trouble)}</p>}
       {typeof found === 'string' ? <p class="trouble">{tame(found)}</p> : null}
@@ -118,6 +140,22 @@ export function Home() {
           Showing the latest {found.hits.length} of {found.total} hits. Narrow the search to see the rest.
         </p>
       ) : null}
+      <nav class="heads" aria-label="Columns">
+        <span class="about">session</span>
+        {columns.map((column) => (
+          <button
+            key={column.name}
+            type="button"
+            class={`cell ${column.name}`}
+            aria-pressed={order?.column === column}
+            title={`Sort by ${column.name}`}
+            onClick={() => setOrder(nextOrder(order, column))}
+          >
+            {column.name}
+            {order?.column === column ? (order.isUp ? ' ▴' : ' ▾') : ''}
+          </button>
+        ))}
+      </nav>
       <main class="sessions" onScroll={(event) => setTop(event.currentTarget.scrollTop)} tabindex={0}>
         {all.length === 0 ? <p class="empty">No session yet. It appears here as it starts.</p> : null}
         <ul style={{ height: `${matching.length * rowPx}px` }}>
@@ -129,7 +167,7 @@ export function Home() {
               aria-posinset={first + index + 1}
             >
               {row.metadata.role === 'run' ? (
-                <span class="nobox" />
+                <Unfold run={String(row.metadata.run ?? '')} unfolded={unfolded} set={setUnfolded} />
               ) : (
                 <input
                   type="checkbox"
@@ -138,21 +176,7 @@ export function Home() {
                   onChange={() => choose(row.sessionId)}
                 />
               )}
-              <a href={`#${encodeURIComponent(row.sessionId)}`} class={`entry ${row.status}`}>
-                <span class="glyph">{glyphs[row.status]}</span>
-                <b>{tame(row.agent)}</b>
-                <span>{row.status}</span>
-                {row.waiting.length === 0 ? null : <span class="waits">{row.waiting.length} waiting for a person</span>}
-                {row.slugs.map((slug) => (
-                  <span class="slug" key={slug}>
-                    {slug}
-                  </span>
-                ))}
-                <span class="hint">{tame(snippets?.get(row.sessionId) || metadataOf(row))}</span>
-                <span class="time">
-                  {clock(row.createdAt)} · {span(row.updatedAt - row.createdAt)} · {tame(row.sessionId.slice(0, 36))}
-                </span>
-              </a>
+              <Entry row={row} about={about.get(row.sessionId)} snippet={snippets?.get(row.sessionId)} />
             </li>
           ))}
         </ul>
@@ -166,12 +190,7 @@ function byUrgency(one: JournaledSession, other: JournaledSession): number {
   return rank(one) - rank(other) || other.updatedAt - one.updatedAt;
 }
 
-function metadataOf({ metadata }: JournaledSession): string {
-  return Object.entries(metadata)
-    .map(([name, value]) => `${name}: ${value}`)
-    .join(', ');
-}
-
-function textOf(row: JournaledSession): string {
-  return `${row.agent} ${row.sessionId} ${row.slugs.join(' ')} ${metadataOf(row)}`.toLowerCase();
+function textOf(row: JournaledSession, about: ReadonlyMap<string, SessionSummary>): string {
+  const { prompt = '' } = about.get(row.sessionId) ?? {};
+  return `${row.agent} ${row.sessionId} ${row.slugs.join(' ')} ${metadataOf(row)} ${prompt}`.toLowerCase();
 }

@@ -2,7 +2,7 @@ import { systemClock } from '../../host/clock.ts';
 import type { JournaledSession } from '../../journal/journal.ts';
 import type { Forked } from '../live/fork.ts';
 import type { TapePiece } from '../live/live-tape.ts';
-import type { Found } from '../live/search.ts';
+import type { Found, SessionSummary } from '../live/search.ts';
 import type { DeliveryChange } from '../study/what-if.ts';
 import type { Command } from './protocol.ts';
 import type { Store } from './store.ts';
@@ -170,16 +170,18 @@ export async function search(text: string, take: (found: Found | string) => void
  * What the server tells of its sessions: rows that are new or changed, and the ids of those that were deleted. `isWhole`:
  * these are all rows.
  */
-export type News = { rows: JournaledSession[]; gone: string[]; isWhole: boolean } | { failure: string };
+export type News =
+  | { rows: JournaledSession[]; gone: string[]; isWhole: boolean; about?: SessionSummary[] }
+  | { failure: string };
 
 /** Follows the list of sessions. Returns a function that stops. */
-export function followAll(take: (news: News) => void): () => void {
+export function followAll(take: (news: News) => void, path = 'sessions'): () => void {
   let isTold = false;
   const taken = (news: News) => {
     isTold = 'failure' in news;
     take(news);
   };
-  return whileVisible('sessions', taken, (state) => {
+  return whileVisible(path, taken, (state) => {
     // The server may have said what is wrong.
     if (state !== 'open' && !isTold) take({ failure: 'The server does not answer. The list may be out of date.' });
   });

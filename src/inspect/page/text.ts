@@ -13,6 +13,16 @@ export function span(ms: number): string {
   return `${Math.floor(ms / 3_600_000)} h ${Math.round((ms % 3_600_000) / 60_000)} min`;
 }
 
+/** How long ago something was, in the largest unit that fits. */
+export function ago(at: number): string {
+  const ms = Math.max(0, Date.now() - at);
+  if (ms < 60_000) return 'just now';
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ago`;
+  if (ms < 86_400_000) return `${Math.floor(ms / 3_600_000)} h ago`;
+  if (ms < 30 * 86_400_000) return `${Math.floor(ms / 86_400_000)} d ago`;
+  return new Date(at).toISOString().slice(0, 10);
+}
+
 /** An amount in US dollars; null where a price is unknown. */
 export function dollars(costUsd: number | null): string {
   return costUsd === null ? 'no price' : `$${costUsd.toFixed(4)}`;
