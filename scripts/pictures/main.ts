@@ -8,7 +8,8 @@ import { tool } from 'ai';
 import { chromium, type Page } from 'playwright-core';
 import { z } from 'zod';
 import { defineAgent, startSession } from '../../src/index.ts';
-import { inspector } from '../../src/inspect/index.ts';
+import { inspector, sessionFile } from '../../src/inspect/index.ts';
+import { MemoryJournal } from '../../src/journal/memory.ts';
 import { assertInvariants, recorded, rehearsalModel } from '../../src/testing/index.ts';
 import { runWorkflow } from '../../src/workflow/index.ts';
 
@@ -40,6 +41,44 @@ async function demo(): Promise<void> {
     await page.getByRole('button', { name: 'a fault: auth' }).click();
     await page.getByRole('button', { name: 'Compare' }).click();
   });
+}
+
+/** A session that failed, as somebody on call opens it. */
+async function failure(): Promise<void> {
+  const journal = new MemoryJournal();
+  const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+  const search = tool({
+    description: 'Searches the catalogue.',
+    inputSchema: z.object({ title: z.string() }),
+    execute: async ({ title }) => {
+      await pause(350);
+      return `${title} stands on shelf J-12.`;
+    },
+  });
+  const usage = { input: 4_200, output: 310 };
+  const replies = [
+    { usage, calls: [{ name: 'search', input: { title: 'Ulysses' } }] },
+    { usage, text: '' },
+    { usage, calls: [{ name: 'find_book', input: {} }] },
+    { usage, text: 'The book stands on', finishReason: 'length' as const },
+  ];
+  let sent = 0;
+  const model = rehearsalModel(async () => {
+    await pause([420, 260, 310, 240][sent] ?? 0);
+    sent += 1;
+    return replies[sent - 1] ?? {};
+  });
+  const agent = defineAgent({
+    name: 'librarian',
+    models: [model],
+    tools: { search },
+    limits: { maxRetries: 3 },
+    pricing: { 'rehearsal:script': { input: 1.25, output: 10 } },
+  });
+  await startSession(agent, { prompt: 'Where is Ulysses?', journal, sessionId: 's', logger: false }).result;
+  const file = join(folder, 'failure.html');
+  writeFileSync(file, sessionFile(await journal.read('s')));
+  await take('failure', pathToFileURL(file).href);
 }
 
 /** A call that waits for a person. */
@@ -112,6 +151,7 @@ async function run(): Promise<void> {
 }
 
 await demo();
+await failure();
 await approval();
 await counterexample();
 await run();
