@@ -71,3 +71,10 @@ export function joinedDelta(last: JournalEntry, entry: JournalEntry): JournalEnt
   if (!isSamePart || last.seq + one.delta.length !== entry.seq) return null;
   return { ...last, at: entry.at, sighting: { ...one, delta: one.delta + other.delta } };
 }
+
+/** Drops an earlier preliminary output of the same call: only the latest matters. */
+export function withoutEarlierProgress(notes: JournalEntry[], next: JournalEntry): JournalEntry[] {
+  const { callId } = progressIn(next);
+  if (callId === null) return notes;
+  return notes.filter((note) => note.scope !== next.scope || progressIn(note).callId !== callId);
+}

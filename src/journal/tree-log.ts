@@ -3,7 +3,7 @@ import { messageOf, PawlError } from '../input/errors.ts';
 import { oneAtATime } from '../platform/promises.ts';
 import { randomId } from '../platform/random-id.ts';
 import { isSameList } from '../platform/text.ts';
-import { isDelta, joinedDelta, progressIn } from './entries.ts';
+import { isDelta, joinedDelta, withoutEarlierProgress } from './entries.ts';
 import {
   type Append,
   callText,
@@ -31,6 +31,8 @@ export type TreeOwner = {
   /** The position in the root's event stream. */
   position(): number;
   waiting(): WaitingCall[];
+  /** How it ended, as far as its facts say: the journal never holds the facts of an end without it. Empty before. */
+  ending(): SessionChange;
   /** Takes in a message. Returns the log of the session that it is for; null if it is for none. */
   receive(message: SessionMessage): { receives(id: number): void } | null;
   /** The log can no longer be written: nothing more may be done. */
@@ -69,6 +71,7 @@ export class TreeLog {
   private readonly lease: HeldLease;
   private closed = false;
   private isListening = false;
+  private isEndWritten = false;
   /** Why the journal cannot be written any more. */
   private failure: unknown = null;
 
@@ -150,7 +153,7 @@ export class TreeLog {
   /** Adds an entry to the next write. */
   note(entry: JournalEntry): void {
     this.journal.noted?.(this.session.sessionId, entry);
-    this.leaveOutEarlierProgress(entry);
+    this.notes = withoutEarlierProgress(this.notes, entry);
     const before = this.notes.at(-1);
     const joined = before === undefined ? null : joinedDelta(before, entry);
     if (joined === null) this.notes.push(entry);
@@ -158,13 +161,6 @@ export class TreeLog {
     if (entry.type !== 'sighted' || entry.sighting.type !== 'model.delta') return;
     this.noted += entry.sighting.delta.length;
     if (this.noted > mostNoted) void this.write().catch(failedAlready);
-  }
-
-  /** Drops an earlier preliminary output of the same call: only the latest matters. */
-  private leaveOutEarlierProgress(entry: JournalEntry): void {
-    const { callId } = progressIn(entry);
-    if (callId === null) return;
-    this.notes = this.notes.filter((note) => note.scope !== entry.scope || progressIn(note).callId !== callId);
   }
 
   /** Returns the number of a list of tools; notes it when it is new. */
@@ -198,11 +194,9 @@ export class TreeLog {
 
   /** Writes all notes and the end of the session, and gives the session back. Rejects if it is still to be written. */
   async end(change: SessionChange): Promise<void> {
+    if (this.failure !== null && !this.isEndWritten) throw this.failure;
     if (this.closed) return;
-    await this.inTurn(() => this.append(change)).catch((error) => {
-      if (this.unwritten !== null) void writeLater(this.journal, this.session.sessionId, this.unwritten);
-      throw error;
-    });
+    await this.inTurn(() => this.append(change));
     await this.release();
   }
 
@@ -247,21 +241,25 @@ export class TreeLog {
     await giveBack(this.journal, this.session.sessionId, this.owner);
   }
 
-  private async append(change: SessionChange): Promise<void> {
+  private async append(given: SessionChange): Promise<void> {
     if (this.failure !== null) throw this.failure;
+    const change = { ...this.tree?.ending(), ...given };
     try {
       await this.appendNotes(change);
     } catch (error) {
       this.fail(error);
+      if (change.status !== undefined && this.unwritten !== null)
+        void writeLater(this.journal, this.session.sessionId, this.unwritten);
       throw error;
     }
   }
 
   private async appendNotes(change: SessionChange): Promise<void> {
+    const isEnd = change.status !== undefined && !this.isEndWritten;
     const { notes: entries, taken, owner } = this;
     const waitingCalls = this.tree?.waiting() ?? [];
     const isChanged = this.waiting === null || !isSameList(waitingCalls.map(callText), this.waiting.map(callText));
-    if (entries.length + taken.length === 0 && !isChanged && change.status === undefined) return;
+    if (entries.length + taken.length === 0 && !isChanged && !isEnd) return;
     this.notes = [];
     this.noted = 0;
     this.taken = [];
@@ -277,6 +275,7 @@ export class TreeLog {
       await this.journal.append(this.session.sessionId, append);
     }
     written();
+    this.isEndWritten ||= isEnd;
     this.unwritten = null;
     this.waiting = waitingCalls;
     this.written = after + entries.length;

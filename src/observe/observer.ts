@@ -78,6 +78,8 @@ export class Observer {
   private mode: Mode;
   /** How the session ended, if its replay says that; else null. */
   recordedEnd: SessionOutput | null = null;
+  /** How the session ended, once its machines have told so; null before. */
+  toldEnd: SessionOutput | null = null;
   /** The parts of the current attempt's reply that have begun. */
   private parts = 0;
 
@@ -179,6 +181,7 @@ export class Observer {
     if (fact.type === 'attempt.started') this.beginAttempt(fact, deliveredAt);
     const ending = endingIn(fact);
     if (ending === null) return;
+    this.toldEnd = ending;
     if (this.isReplaying) this.recordedEnd = ending;
     this.mode = afterEnd[this.mode];
   }

@@ -8,6 +8,7 @@ import {
 } from '../../machines/index.ts';
 import type { MachineEnd } from '../host/run-machine.ts';
 import { messageOf } from '../input/errors.ts';
+import type { SessionChange } from '../journal/journal.ts';
 import type { ScopeLog } from '../journal/scope-log.ts';
 import type { Observer } from '../observe/observer.ts';
 import { syntheticReport } from '../report/synthetic.ts';
@@ -90,6 +91,12 @@ export async function sessionEnd(
 ): Promise<MachineEnd<SessionOutput>> {
   await played;
   return observer.recordedEnd === null ? machine.end : { output: observer.recordedEnd };
+}
+
+/** How a session ended, as its row in the journal says it; empty before. */
+export function endInJournal(output: SessionOutput | null): SessionChange {
+  if (output === null) return {};
+  return { status: output.status, slugs: output.status === 'succeeded' ? [] : output.failure.slugs };
 }
 
 /** Returns how the machines ended. If they broke, nothing has closed the tools yet: this does. */

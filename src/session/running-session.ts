@@ -10,7 +10,7 @@ import { answerIn, answerOne, approveOne, decideIn, waitingIn } from './deciding
 import { SessionLife } from './recovery/life.ts';
 import { ResumingPlayer } from './recovery/resuming-player.ts';
 import { Suspension } from './recovery/suspension.ts';
-import { countersOf, type Ending, outputOf, sessionEnd, sessionResult } from './result.ts';
+import { countersOf, type Ending, endInJournal, outputOf, sessionEnd, sessionResult } from './result.ts';
 import type { AnswerOptions, ApprovalInput, Session, SessionResult, SuspendOptions } from './session.ts';
 import type { ClientAnswer, GivenDecision, SubSession } from './sub-agents/sub-session.ts';
 import type { SubSessions } from './sub-agents/sub-sessions.ts';
@@ -138,8 +138,7 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
     await this.wired.effects.admissions.close({ continues: false });
     const { observer } = this.wired;
     const result = this.resultOf(output);
-    const ended = { status: output.status, slugs: result.slugs };
-    await this.log?.ended(ended).catch((error) => observer.userCodeFailed('journal', error));
+    await this.log?.ended(endInJournal(output)).catch((error) => observer.userCodeFailed('journal', error));
     await observer.close();
     return result;
   }

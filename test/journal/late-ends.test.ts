@@ -1,7 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { type Append, type Journal, PawlError, runSession, type SessionEvent, sqliteJournal } from '../../src/index.ts';
+import {
+  type Append,
+  type Journal,
+  PawlError,
+  runSession,
+  type SessionEvent,
+  sharedBudget as sharedBudgetOf,
+  sqliteJournal,
+  startSession,
+} from '../../src/index.ts';
+import { memoryBudgets } from '../../src/shared/budget-store.ts';
 import { assertInvariants } from '../../src/testing/index.ts';
-import { journalWith } from '../support/dying-journal.ts';
+import { dyingJournal, journalWith } from '../support/dying-journal.ts';
 import { quiet, workingAgent } from '../support/journaled.ts';
 import { keptLog } from '../support/session.ts';
 
@@ -29,6 +39,43 @@ function goingAway(journal: Journal, { isDone }: { isDone: boolean }) {
     }),
   };
 }
+
+it('D-3h: wherever a process dies, a session whose end is written is listed as ended', async () => {
+  const listed: string[] = [];
+  for (let at = 1; listed.at(-1) !== 'succeeded' || at < 3; at += 1) {
+    const kept = sqliteJournal(':memory:', { leaseMs: 20 });
+    const dying = dyingJournal(kept, at, 'after');
+    const { budgets = memoryBudgets() } = kept;
+    let looks = 0;
+    // A store that takes its time: meanwhile the log looks at its journal, and writes the facts of the end.
+    const put: typeof budgets.put = async (...given) => {
+      const until = looks + 2;
+      while (looks < until) await new Promise(setImmediate);
+      return budgets.put(...given);
+    };
+    const { inbox } = dying.journal;
+    Object.assign(dying.journal, {
+      budgets: { ...budgets, put },
+      inbox: (sessionId: string) => {
+        looks += 1;
+        return inbox(sessionId);
+      },
+    });
+    const sharedBudget = sharedBudgetOf({ requests: 9, journal: dying.journal, name: 'b' });
+    const session = startSession(workingAgent().agent, {
+      ...{ ...quiet(dying.journal), sessionId: 's', prompt: 'Go.', sharedBudget },
+    });
+    await Promise.race([dying.died, session.result]);
+    const hasEnd = (await kept.read('s')).some(
+      (entry) => entry.type === 'stepped' && entry.facts.some(({ type }) => type === 'session.succeeded'),
+    );
+    const [row] = await kept.list({});
+    expect([at, row?.status]).toEqual([at, hasEnd ? 'succeeded' : 'suspended']);
+    listed.push(row?.status ?? '');
+    await kept.close();
+  }
+  expect(listed.filter((status) => status === 'succeeded')).toHaveLength(1);
+});
 
 describe('D-5c: an end that could not be written', () => {
   it.each([{ isDone: false }, { isDone: true }])('is written when the journal is back: %j', async (how) => {

@@ -26,6 +26,31 @@ describe('D-3: what is noted is written in one append', () => {
     expect(journal.appends.slice(1)).toMatchObject([{ after: 2, entries: [{ seq: 3 }], change: {}, taken: [] }]);
   });
 
+  it('D-3h: with the end that its facts tell, whoever writes them, and once', async () => {
+    const { journal, log, tree } = logged();
+    log.note(stepped(1));
+    await log.write();
+    tree.ending = { status: 'failed', slugs: ['budget_exhausted'] };
+    log.note(stepped(2));
+    await log.write();
+    await log.end(tree.ending);
+    expect(journal.appends.map(({ change }) => change?.status)).toEqual([undefined, 'failed']);
+    expect(await journal.list({})).toMatchObject([{ status: 'failed', slugs: ['budget_exhausted'] }]);
+  });
+
+  it('D-5c: an end that whoever wrote could not write is written later, and its owner learns so', async () => {
+    const { journal, log, tree } = logged();
+    log.note(stepped(1));
+    await log.write();
+    tree.ending = { status: 'succeeded', slugs: [] };
+    log.note(stepped(2));
+    const append = vi.spyOn(journal, 'append').mockRejectedValueOnce(new PawlError('journal_failed', 'Away.'));
+    await expect(log.write()).rejects.toThrow('Away.');
+    await expect(log.end(tree.ending)).rejects.toThrow('Away.');
+    await expect.poll(async () => (await journal.list({}))[0]?.status).toBe('succeeded');
+    expect(append).toHaveBeenCalledTimes(2);
+  });
+
   it('with the calls that wait, when they change', async () => {
     const { journal, log, tree } = logged();
     const waited = async (...calls: string[]) => {

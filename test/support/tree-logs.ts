@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { PawlError } from '../../src/index.ts';
-import type { Append, JournalEntry, SessionMessage, WaitingCall } from '../../src/journal/journal.ts';
+import type { Append, JournalEntry, SessionChange, SessionMessage, WaitingCall } from '../../src/journal/journal.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import type { ScopeLog } from '../../src/journal/scope-log.ts';
 import { TreeLog, type TreeOwner } from '../../src/journal/tree-log.ts';
@@ -42,12 +42,19 @@ export const delta = (seq: number, text: string, over: object = {}, scope = ''):
 export function logged({ leaseMs = 60_000, recorded = [] as JournalEntry[] } = {}) {
   const journal = new Told({ leaseMs });
   const log = new TreeLog(journal, session, 'me', recorded);
-  const tree = { position: 7, waiting: [] as WaitingCall[], failures: [] as PawlError[], troubles: [] as unknown[] };
+  const tree = {
+    position: 7,
+    waiting: [] as WaitingCall[],
+    ending: {} as SessionChange,
+    failures: [] as PawlError[],
+    troubles: [] as unknown[],
+  };
   const got: SessionMessage[] = [];
   let scope: ScopeLog | null = null;
   const owner: TreeOwner = {
     position: () => tree.position,
     waiting: () => tree.waiting,
+    ending: () => tree.ending,
     receive: (message) => {
       got.push(message);
       return scope;

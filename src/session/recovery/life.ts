@@ -29,7 +29,7 @@ export type LifeParts = {
 /** What a recovery or a suspension says of a session, and where it stands in the stream of events. */
 export type LifeObserver = Pick<
   Observer,
-  'position' | 'moveTo' | 'goLive' | 'letGo' | 'silence' | 'sight' | 'userCodeFailed'
+  'position' | 'toldEnd' | 'moveTo' | 'goLive' | 'letGo' | 'silence' | 'sight' | 'userCodeFailed'
 >;
 
 /**

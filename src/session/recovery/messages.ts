@@ -6,6 +6,7 @@ import type { ScopeLog } from '../../journal/scope-log.ts';
 import type { TreeLog } from '../../journal/tree-log.ts';
 import { approvalDecision, checkedAnswer, steering } from '../commands.ts';
 import { type MeantCall, theCall, theOne } from '../deciding.ts';
+import { endInJournal } from '../result.ts';
 import type { RootSession } from '../running-session.ts';
 import type { AnswerOptions, ApprovalInput } from '../session.ts';
 import { giveUp } from './suspension.ts';
@@ -14,6 +15,7 @@ import { giveUp } from './suspension.ts';
 export function connect(root: RootSession, tree: TreeLog): void {
   tree.connect({
     position: () => root.life.observer.position,
+    ending: () => endInJournal(root.life.observer.toldEnd),
     waiting: () => root.tree().flatMap((one) => one.waiting()),
     receive: (message) => receiveMessage(root, message),
     failed: (error) => void giveUp(root, tree, error),

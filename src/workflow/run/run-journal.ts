@@ -24,6 +24,8 @@ export class RunJournal {
   private readonly tree: TreeLog;
   private facts: WorkflowFact[] = [];
   private position = 0;
+  private isAborted = false;
+  private ended: SessionChange = {};
 
   constructor(journal: Journal, input: WorkflowInput, at: number, owner: RunJournalOwner) {
     const sessionId = `run-${input.run}-${randomId().slice(0, 8)}`;
@@ -32,6 +34,7 @@ export class RunJournal {
     this.tree.connect({
       position: () => this.position,
       waiting: () => [],
+      ending: () => this.ended,
       receive: (message) => receive(message, owner),
       failed: (error) => owner.failed(error),
       troubled: (error) => owner.failed(error),
@@ -51,6 +54,9 @@ export class RunJournal {
   takeFact(fact: WorkflowFact): void {
     this.facts.push(fact);
     this.position += 1;
+    if (fact.type === 'workflow.aborting') this.isAborted = true;
+    if (fact.type === 'workflow.completed') this.ended = { status: 'succeeded' };
+    if (fact.type === 'workflow.exitedEarly') this.ended = { status: this.isAborted ? 'aborted' : 'failed' };
   }
 
   async end(status: NonNullable<SessionChange['status']>): Promise<void> {
