@@ -66,14 +66,14 @@ it.each(kinds)(
       expect(server.requests.length * costUsd).toBeGreaterThan(0.4);
       // What was in flight at a kill counts as what was set aside for it.
       expect(spent.costUsd).toBeGreaterThanOrEqual((server.requests.length - 3 * 8) * costUsd - 1e-9);
-      // Whoever had begun its last request, for the report, when the process was killed has none left (B-6).
-      for (const { slugs } of summary?.failures ?? []) expect(slugs).toEqual(['budget_exhausted', 'interrupted']);
+      // Who lost a request to a kill may have none left for the report (B-6).
+      for (const { slugs } of summary?.failures ?? []) expect(slugs[0]).toBe('budget_exhausted');
       expect(summary?.succeeded).toBe(sessions.filter(({ status }) => status === 'succeeded').length);
       const { succeeded = 0, left = [], failures = [] } = summary ?? {};
       expect(succeeded + left.length + failures.length).toBe(200);
       expect(failures.length).toBeLessThanOrEqual(8);
-      // Two requests for each: 250, without 24 in flight at the kills, 8 of sessions that failed, 8 of those that are left.
-      expect(summary?.succeeded).toBeGreaterThanOrEqual((250 - 24 - 8 - 8) / 2);
+      // Two requests for each, without 24 in flight at the kills, 8 of sessions that failed, and 8 of those that are left.
+      expect(succeeded).toBeGreaterThanOrEqual((server.requests.length - 24 - 8 - 8) / 2);
       // A report that was in flight at a kill is asked for again, and no other.
       expect([...reported.values()].filter((times) => times > 1).length).toBeLessThanOrEqual(3 * 8);
     } finally {

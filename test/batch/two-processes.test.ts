@@ -35,9 +35,13 @@ it.skipIf(postgresFolder === null)(
     const database = await startPostgres(postgresFolder ?? '');
     onTestFinished(() => database.stop());
     let [inFlight, most] = [0, 0];
+    // The first answers wait until as many are asked for as the gate lets through.
+    const full = Promise.withResolvers<void>();
     await using server = await startModelServer(async ({ body }) => {
       inFlight += 1;
       most = Math.max(most, inFlight);
+      if (inFlight === 3) full.resolve();
+      await full.promise;
       for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
       inFlight -= 1;
       const looked = body.messages.some(({ role }) => role === 'tool');

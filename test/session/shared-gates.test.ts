@@ -83,12 +83,8 @@ describe('P-7g: a gate that processes share in a journal', () => {
     const file = freshFile();
     const [one, other] = [agentAt(server.url, opened(file), {}), agentAt(server.url, opened(file), {})];
     const first = many(one, 1);
-    await expect
-      .poll(async () => JSON.parse((await (opened(file).gates as GateStore).read('account')).state || '{}'))
-      .toMatchObject({
-        processes: {},
-        closedUntil: expect.any(Number),
-      });
+    const kept = async () => JSON.parse((await (opened(file).gates as GateStore).read('account')).state || '{}');
+    await expect.poll(async () => (await kept()).closedUntil).toBeGreaterThan(0);
     await expect.poll(() => times.length).toBe(1);
     await succeeded([...first, ...many(other, 1)]);
     expect(times).toHaveLength(5);

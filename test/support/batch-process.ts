@@ -11,7 +11,7 @@ const agent = defineAgent({
   tools: { look: () => 'seen' },
   pricing: { 'scripted:scripted': { input: 1, output: 10 } },
 });
-const options = { leaseMs: 300 };
+const options = { leaseMs: 1_000 };
 const journal = where.startsWith('postgres:') ? postgresJournal(where, options) : sqliteJournal(where, options);
 const inputs = Array.from({ length: 200 }, (_, index) => `Read document ${index + 1}.`);
 const summary = await runBatch(agent, inputs, {
