@@ -45,11 +45,11 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
     await page.getByText('1 waiting for a person', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'asking' }).click();
     expect(await page.locator('.waiting code').innerText()).toBe('{"to":"Ada"}');
-    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
     const result = await session.result;
     expect([result.status, result.counters.toolCalls.executed]).toEqual(['succeeded', 1]);
     await page.locator('.status.done').waitFor();
-    expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
     expect(await page.locator('.gaugetext').innerText()).toBe('requests 2 of 50');
     await page.getByRole('link', { name: 'All sessions' }).click();
     const field = page.getByLabel('Search the sessions');
@@ -88,10 +88,10 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
     const { page, misdeeds } = await watchedPage(browser, new URL(address).origin);
     await page.goto(address);
     await page.getByRole('link', { name: 'parent' }).click();
-    await page.getByRole('button', { name: 'Deny' }).nth(1).waitFor();
-    await page.getByRole('button', { name: 'Deny' }).nth(1).dblclick();
-    await page.getByRole('button', { name: 'Deny' }).nth(1).waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('button', { name: 'Deny', exact: true }).nth(1).waitFor();
+    await page.getByRole('button', { name: 'Deny', exact: true }).nth(1).dblclick();
+    await page.getByRole('button', { name: 'Deny', exact: true }).nth(1).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
     const { status, counters } = await session.result;
     expect([status, counters.subAgents.left?.toolCalls.executed, counters.subAgents.right?.toolCalls.executed]).toEqual(
       ['succeeded', 1, 0],
@@ -165,11 +165,15 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
     const session = start(asking('elsewhere'), others, 'other');
     await page.goto(address);
     await page.getByRole('link', { name: 'elsewhere' }).click();
-    await page.getByRole('button', { name: 'Deny' }).waitFor();
+    await page.getByRole('button', { name: 'Deny', exact: true }).waitFor();
     await page.getByLabel('Steer the session').fill('Be kind.');
     await page.getByRole('button', { name: 'Steer' }).click();
     await page.locator('.row', { hasText: 'steered' }).waitFor();
     await page.getByRole('button', { name: 'Abort' }).click();
+    // It asks once, and letting it run is at hand.
+    await press(page, 'Enter');
+    await page.getByRole('button', { name: 'Abort' }).click();
+    await page.getByRole('button', { name: 'End it' }).click();
     const result = await session.result;
     expect([result.status, result.slugs]).toEqual(['aborted', ['aborted']]);
     await page.locator('.status.failed').waitFor();
@@ -246,7 +250,7 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
       await page.getByText('1 waiting for a person', { exact: true }).waitFor();
       expect(await complaints(page)).toEqual([]);
       await page.getByRole('link', { name: 'waiting' }).click();
-      await page.getByRole('button', { name: 'Approve' }).waitFor();
+      await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
       expect(await complaints(page)).toEqual([]);
       await page.getByRole('link', { name: 'All sessions' }).click();
       for (const id of ['a', 'b']) await page.getByLabel(new RegExp(` ${id} to compare`)).check();

@@ -58,12 +58,12 @@ describe.runIf(hasBrowser)('S-8: the pages of a server in use', () => {
       const page = await context.newPage();
       pages.push(page);
       await page.goto(`${address}#s`);
-      await page.getByRole('button', { name: 'Approve' }).waitFor();
+      await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
       await show(page, false);
     }
     const [first, ...others] = pages;
     await show(first as Page, true);
-    await first?.getByRole('button', { name: 'Approve' }).click();
+    await first?.getByRole('button', { name: 'Approve', exact: true }).click();
     expect((await session.result).success).toBe(true);
     await first?.locator('.status.done').waitFor();
     // A page that is shown again continues where it was.
@@ -127,11 +127,11 @@ describe.runIf(hasBrowser)('S-8: the pages of a server in use', () => {
     await page.setViewportSize({ width: 1280, height: 600 });
     const session = startSession(asking(20), { prompt: 'Go.', journal: shown.journal, sessionId: 's', logger: false });
     await page.goto(`${shown.address}#s`);
-    await page.getByRole('button', { name: 'Approve' }).nth(19).waitFor();
+    await page.getByRole('button', { name: 'Approve', exact: true }).nth(19).waitFor();
     expect((await boxOf(page, 'main')).height).toBeGreaterThan(200);
-    await page.getByRole('button', { name: 'Approve' }).first().focus();
+    await page.getByRole('button', { name: 'Approve', exact: true }).first().focus();
     await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Approve' }).nth(19).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Approve', exact: true }).nth(19).waitFor({ state: 'detached' });
     // The list has the focus, and no button, which a second press would use.
     await expect.poll(() => page.evaluate('document.activeElement.ariaLabel')).toBe('Waiting for a person');
     await page.keyboard.press('Enter');
@@ -142,6 +142,38 @@ describe.runIf(hasBrowser)('S-8: the pages of a server in use', () => {
     await session.result;
   });
 
+  it('calls of one tool are decided at once; a denial has a reason, which the model reads', async () => {
+    const calls = ['Ada', 'Ben', 'Cid'].map((to) => ({ name: 'send', input: { to } }));
+    const asked: string[] = [];
+    const agent = defineAgent({
+      name: 'many',
+      models: [
+        rehearsalModel(({ prompt }) => {
+          asked.push(JSON.stringify(prompt));
+          return asked.length === 1 ? { calls } : asked.length === 2 ? { calls: calls.slice(0, 1) } : report();
+        }),
+      ],
+      tools: { send: guarded },
+    });
+    await using shown = await inspector({ port: 0 });
+    const session = startSession(agent, { prompt: 'Go.', journal: shown.journal, sessionId: 's', logger: false });
+    const { page, misdeeds } = await watchedPage(browser, new URL(shown.address ?? '').origin);
+    await page.goto(`${shown.address}#s`);
+    await page.getByRole('button', { name: 'Approve all 3 send' }).click();
+    await expect.poll(() => session.counters.toolCalls.executed).toBe(3);
+    await expect.poll(() => page.getByLabel('Why send is denied').count()).toBe(1);
+    await page.getByLabel('Why send is denied').fill('Ada has moved.');
+    await page.keyboard.press('Enter');
+    const { status, counters } = await session.result;
+    expect([status, counters.toolCalls.executed, counters.toolCalls.rejected]).toEqual([
+      'succeeded',
+      3,
+      { tool_denied: 1 },
+    ]);
+    expect(asked[2]).toContain('Ada has moved.');
+    expect(misdeeds).toEqual([]);
+  });
+
   it('says that the server does not answer, and that another one in its place knows no such page', async () => {
     const journal = sqliteJournal(freshFile());
     const first = await inspector({ port: 0, journal });
@@ -149,12 +181,13 @@ describe.runIf(hasBrowser)('S-8: the pages of a server in use', () => {
     const { page } = await watchedPage(browser, new URL(address).origin);
     const session = startSession(asking(1), { prompt: 'Go.', journal, sessionId: 's', logger: false });
     await page.goto(`${address}#s`);
-    await page.getByRole('button', { name: 'Approve' }).waitFor();
+    await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
     const away = page.getByText('The server does not answer. What is shown may be out of date.');
     expect(await away.count()).toBe(0);
     await first.close();
     await away.waitFor();
     await page.getByRole('button', { name: 'Abort' }).click();
+    await page.getByRole('button', { name: 'End it' }).click();
     await page.getByText('The server does not answer.', { exact: true }).waitFor();
     const again = await inspector({ port: Number(new URL(address).port), journal });
     await page.getByText('The server no longer shows this session.').waitFor();

@@ -138,6 +138,64 @@ describe.runIf(hasBrowser)('S-8: a session is seen at once', () => {
     expect(await page.locator('.gauge').innerText()).toContain('4 in the tree');
   });
 
+  it('tokens and money stand beside each duration, of a line and what is below it', async () => {
+    const { page } = await opened('one with sub-agents');
+    const numbers = await page.locator('.barrow small').allInnerTexts();
+    expect(numbers[0]).toMatch(/ · 4400 tokens · \$0\.0080$/);
+    // The first turn asked two sub-agents.
+    expect(numbers[1]).toMatch(/ · 3300 tokens · \$0\.0060$/);
+    expect(numbers.filter((one) => one.endsWith(' · 1100 tokens · $0.0020')).length).toBeGreaterThan(2);
+  });
+
+  it('a text is found within a session, and lines are narrowed', async () => {
+    const { page, misdeeds } = await opened('one that failed');
+    const lines = () => page.locator('.row .title').allInnerTexts();
+    const all = await lines();
+    await press(page, '/');
+    await page.keyboard.type('found one');
+    await page.getByText('1 found').waitFor();
+    await expect.poll(lines).toEqual(['session', 'turn 1', 'attempt 1', 'work']);
+    await press(page, 'Enter');
+    expect(await page.locator('.row.current').innerText()).toContain('work');
+    await press(page, 'Escape');
+    await expect.poll(lines).toEqual(all);
+    await page.getByLabel('Lines').selectOption('failed');
+    await expect.poll(async () => (await lines()).filter((title) => title.startsWith('attempt'))).toHaveLength(3);
+    expect(await lines()).not.toContain('turn 1');
+    await page.getByLabel('Lines').selectOption('all');
+    await press(page, '/');
+    await page.keyboard.type('in nobody');
+    await page.getByText('0 found').waitFor();
+    await expect.poll(lines).toEqual(['session']);
+    expect(misdeeds).toEqual([]);
+  });
+
+  it('the address leads to a line, a tab and a step; a reload stays, and back and forward go along', async () => {
+    const { page, misdeeds } = await opened('one that failed');
+    const current = () => page.locator('.row.current').innerText();
+    const hash = () => page.evaluate<string>('location.hash');
+    await page.locator('.row', { hasText: 'attempt 2' }).last().click();
+    await expect.poll(hash).toMatch(/^#\?line=\d+&tab=attempt$/);
+    const [there, line] = [await hash(), await current()];
+    await page.getByRole('tab', { name: 'facts' }).click();
+    await expect.poll(hash).toContain('tab=facts');
+    await press(page, 'Home');
+    await expect.poll(hash).toContain('step=1');
+    await page.reload();
+    await page.waitForSelector('main[aria-busy="false"]');
+    expect(await page.getByText(/replay: step 1 of/).count()).toBe(1);
+    expect(await page.getByRole('tab', { name: 'facts' }).getAttribute('aria-selected')).toBe('true');
+    while ((await hash()) !== there) {
+      await page.goBack();
+      if ((await hash()) === '') throw new Error('the line is not in the history');
+    }
+    await expect.poll(current).toBe(line);
+    expect(await page.getByRole('tab', { name: 'attempt' }).getAttribute('aria-selected')).toBe('true');
+    await page.goForward();
+    await expect.poll(() => page.getByRole('tab', { name: 'facts' }).getAttribute('aria-selected')).toBe('true');
+    expect(misdeeds).toEqual([]);
+  });
+
   it('a slug that is cut has its whole name in a tip', async () => {
     const { page } = await opened('one that failed');
     const tips = await page.locator('.row').evaluateAll((all) => all.map((one) => one.getAttribute('title')));

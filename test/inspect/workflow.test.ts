@@ -191,6 +191,7 @@ describe.runIf(hasBrowser)('S-8: the page of a run', () => {
     const [row] = await shown.journal.list({ metadata: { role: 'run' } });
     await steerSession(shown.journal, row?.sessionId ?? '', 'Hurry.');
     await page.getByRole('button', { name: 'Abort' }).click();
+    await page.getByRole('button', { name: 'End it' }).click();
     expect(await run).toMatchObject({ status: 'exitedEarly', abortReason: expect.any(String), succeeded: ['BUG-001'] });
     await page.locator('.status.failed').waitFor();
     expect(lines.map(({ message }) => message)).toContain('A run can only be aborted, so session.steer had no effect.');

@@ -4,6 +4,7 @@ import type { Journal, JournalEntry, JournaledSession } from '../../journal/jour
 import { billOf, billTotal } from '../../journal/replay/bill.ts';
 import { redact } from '../../secrets/redact.ts';
 import { writtenSecrets } from '../../secrets/spellings.ts';
+import { textsIn } from '../study/written.ts';
 import { readQuery } from './query.ts';
 
 /** What a search found. `indexed` of `sessions` have been read so far. */
@@ -207,29 +208,4 @@ function contentsOf(entries: readonly JournalEntry[]) {
     if (Array.isArray(calls)) for (const { name } of calls) tools.add(name);
   }
   return { texts, targets, tools, facts };
-}
-
-/** What stands under these names was written by a model, a tool or a person. */
-const told = new Set([
-  'text',
-  'value',
-  'message',
-  'detail',
-  'content',
-  'input',
-  'reason',
-  'reasons',
-  'title',
-  'request',
-]);
-
-/** Nobody wrote what stands under these. */
-const untold = new Set(['type', 'callId', 'toolCallId', 'providerId', 'id', 'providerMetadata', 'mediaType']);
-
-function textsIn(value: unknown, texts: string[], isTold = false): void {
-  if (typeof value === 'string' && isTold) texts.push(value);
-  else if (Array.isArray(value)) for (const item of value) textsIn(item, texts, isTold);
-  else if (typeof value === 'object' && value !== null)
-    for (const [name, item] of Object.entries(value))
-      if (!untold.has(name)) textsIn(item, texts, isTold || told.has(name));
 }

@@ -1,8 +1,8 @@
 import { render } from 'preact';
-import { decodedUri } from '../../platform/text.ts';
 import { Home } from './home.tsx';
 import { follow } from './live.ts';
 import { unpacked } from './packed.ts';
+import { keepAddress, readAddress } from './session/address.ts';
 import { SessionPage } from './session/app.tsx';
 import { ComparePage } from './session/compare.tsx';
 import { Store } from './store.ts';
@@ -29,10 +29,16 @@ async function show(): Promise<void> {
 async function showServed(): Promise<void> {
   const pictures = await (await fetch('pictures.json')).json();
   let leave = () => {};
+  let before: string | null = null;
   const route = () => {
+    const { sessions } = readAddress();
+    // Elsewhere in the same session: the page goes there itself.
+    if (before === sessions.join('/')) return;
+    before = sessions.join('/');
     leave();
     leave = () => {};
-    const [place = '', ...ids] = location.hash.replace(/^#\/?/, '').split('/').map(decodedUri);
+    leaveView();
+    const [place = '', ...ids] = sessions;
     const stores = (ids.length === 0 ? [place] : ids).map((sessionId) => {
       const store = new Store(() => new Worker(trustedUrl('page.js')), pictures);
       return { store, start: () => follow(store, sessionId) };
@@ -54,10 +60,15 @@ async function showServed(): Promise<void> {
 }
 
 let shown = 0;
+/** Ends what keeps the address of the session that is shown. */
+let leaveView = () => {};
 
 /** Shows a session, and whatever it leads to. */
 function shows(store: Store): void {
   shown += 1;
+  leaveView();
+  // A change that was tried out is in no journal, so that no address leads to it.
+  leaveView = store.origin === null ? keepAddress(store) : () => {};
   store.show = shows;
   render(<SessionPage key={shown} store={store} />, document.body);
 }

@@ -1,9 +1,9 @@
-import { useLayoutEffect, useState } from 'preact/hooks';
 import type { Arriving } from '../live/live-tape.ts';
 import type { Pictures } from '../recorded/pictures.ts';
 import type { Series } from '../recorded/recording-data.ts';
 import type { Row } from '../recorded/row-list.ts';
 import { type Moment, ShownRecording } from '../recorded/shown-recording.ts';
+import { type LineFilter, linesWith } from '../study/find.ts';
 import { seriesOf } from '../study/series.ts';
 import type { Unit } from '../study/steps.ts';
 import { readWatch } from '../study/watch.ts';
@@ -32,6 +32,9 @@ export class Store {
   pinned: string | null = null;
   /** The rows that are not as they begin: folded, or a sub-agent's unfolded. */
   readonly folded = new Set<number>();
+  finding: { text: string; filter: LineFilter } = { text: '', filter: 'all' };
+  /** The ids of the lines that have it; null while all are shown. */
+  found: ReadonlySet<number> | null = null;
   /** The rule whose steps are marked. */
   rule: string | null = null;
   /** The numbers that are drawn over the session. */
@@ -166,6 +169,13 @@ export class Store {
     this.draw();
   }
 
+  /** Looks for something else, or again. */
+  find(change: Partial<Store['finding']> = {}): void {
+    this.finding = { ...this.finding, ...change };
+    this.found = linesWith(this.recorded, this.finding.text, this.finding.filter);
+    this.draw();
+  }
+
   fold(row: number): void {
     if (!this.folded.delete(row)) this.folded.add(row);
     this.draw();
@@ -267,8 +277,10 @@ export class Store {
     this.recorded.takePart(message.part);
     this.total = message.total;
     this.known = null;
-    if (this.follows) this.frame = this.recorded.microsteps.length - 1;
+    const last = this.recorded.microsteps.length - 1;
+    if (this.follows || (this.frame > last && !this.isLoading)) this.frame = last;
     if (!this.tabs.includes(this.tab)) this.tab = this.tabs[0] ?? 'why';
+    if (this.found !== null) this.find();
     this.parts += 1;
     // A long session is not drawn after each of its parts.
     if (!this.isLoading || this.parts % partsADraw === 0) this.draw();
@@ -285,10 +297,4 @@ export class Store {
       for (const listener of this.listeners) listener();
     });
   }
-}
-
-/** Renders again whenever the store changes. An effect after the frame would miss a change before it. */
-export function useStore(store: Store): void {
-  const [, draw] = useState(0);
-  useLayoutEffect(() => store.listen(() => draw((count) => count + 1)), [store]);
 }

@@ -6,6 +6,9 @@ export type RowKind = 'session' | 'turn' | 'attempt' | 'call' | 'run' | 'item' |
 /** What a line did for a time, in epoch ms: a request, a tool, what waits for a person, or a pause. `to` is null so far. */
 export type RowSpan = { kind: 'model' | 'tool' | 'person' | 'pause'; from: number; to: number | null };
 
+/** What the requests of a line spent: tokens, and US dollars, null where a price is unknown. */
+export type RowSpent = { tokens: number; costUsd: number | null };
+
 /** A line of what happened. Times are epoch ms; `told` counts facts and sightings. */
 export type Row = {
   id: number;
@@ -32,6 +35,8 @@ export type Row = {
   dueAt: number | null;
   /** What it did, and when. */
   spans: RowSpan[];
+  /** What its replies spent, with those of the lines below it; null without a reply. */
+  spent: RowSpent | null;
   children: Row[];
 };
 
@@ -67,6 +72,7 @@ export abstract class RowList {
       notice: null,
       dueAt: null,
       spans: [],
+      spent: null,
       children: [],
       ...own,
     };
@@ -80,6 +86,15 @@ export function spanRow(row: Row, kind: RowSpan['kind'] | null, at: number): voi
   const last = row.spans.at(-1);
   if (last?.to === null) last.to = at;
   if (kind !== null) row.spans.push({ kind, from: at, to: null });
+}
+
+/** Adds a reply to what a row spent. */
+export function spendRow(row: Row, { tokens, costUsd }: RowSpent): void {
+  const before = row.spent ?? { tokens: 0, costUsd: 0 };
+  row.spent = {
+    tokens: before.tokens + tokens,
+    costUsd: before.costUsd === null || costUsd === null ? null : before.costUsd + costUsd,
+  };
 }
 
 /** Ends a row. */

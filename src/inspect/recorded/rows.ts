@@ -3,12 +3,14 @@ import type { Sighting } from '../../observe/events.ts';
 import { PrefixBreaks } from '../../observe/prefix-breaks.ts';
 import { pieceName } from '../../vocabulary/refused-pieces.ts';
 import type { Observation } from './recording-data.ts';
-import { closeRow, type Row, RowList, type RowPlace, type RowSpan, spanRow } from './row-list.ts';
+import { closeRow, type Row, RowList, type RowPlace, type RowSpan, spanRow, spendRow } from './row-list.ts';
 import { breakTexts, noteOf, planText } from './row-texts.ts';
 
 type Of<T extends Fact['type']> = Extract<Fact, { type: T }>;
 type Open = {
   session: Row;
+  /** The lines that the session is below, if it is that of a sub-agent. */
+  above: readonly Row[];
   turn: Row | null;
   attempt: Row | null;
   calls: Map<number, Row>;
@@ -53,18 +55,20 @@ export class Rows extends RowList {
       title: place.scope === '' ? 'session' : `sub-agent ${place.scope.split('/').at(-1)}`,
       detail: `at most ${maxTurns} turns × ${maxRetries} attempts, on ${targets.join(', ')}`,
     });
+    const parts = place.scope.split('/');
+    const above = place.scope === '' ? undefined : this.open.get(parts.slice(0, -1).join('/'));
+    const call = above === undefined ? null : this.callWithId(above, parts.at(-1) ?? '');
     this.open.set(place.scope, {
       session,
+      above: above === undefined || call === null ? [] : [...linesOf(above), call],
       turn: null,
       attempt: null,
       calls: new Map(),
       wait: null,
       prefix: new PrefixBreaks(),
     });
-    const parts = place.scope.split('/');
-    const above = place.scope === '' ? undefined : this.open.get(parts.slice(0, -1).join('/'));
-    if (above === undefined) this.root = session;
-    else this.callWithId(above, parts.at(-1) ?? '').children.push(session);
+    if (call === null) this.root = session;
+    else call.children.push(session);
   }
 
   private turn(
@@ -109,6 +113,8 @@ export class Rows extends RowList {
     if (open.attempt === null) return;
     if (fact.type === 'attempt.replied') {
       spanRow(open.attempt, null, place.at);
+      const tokens = fact.usage.input + fact.usage.output;
+      for (const row of linesOf(open)) spendRow(row, { tokens, costUsd: fact.costUsd });
       if (fact.fault !== null) open.attempt.detail = `${fact.target}: ${fact.fault.message}`;
       return;
     }
@@ -259,4 +265,9 @@ export class Rows extends RowList {
   private callWithId({ calls, session }: Open, callId: string): Row {
     return [...calls.values()].findLast((row) => row.callId === callId) ?? session;
   }
+}
+
+/** The lines that what happens now is below, in a session. */
+function linesOf({ above, session, turn, attempt }: Open): Row[] {
+  return [...above, session, turn, attempt].filter((row) => row !== null);
 }

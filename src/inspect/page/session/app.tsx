@@ -3,7 +3,7 @@ import { tame } from '../../../platform/text.ts';
 import type { Moment } from '../../recorded/shown-recording.ts';
 import { endingOf, spentInTree } from '../../study/overview.ts';
 import { Charts } from '../drawing/chart.tsx';
-import { type Store, useStore } from '../store.ts';
+import type { Store } from '../store.ts';
 import { panes } from '../tabs.ts';
 import { dollars, short } from '../text.ts';
 import { Commands, Waiting } from './commands.tsx';
@@ -15,6 +15,7 @@ import { BoundGauge } from './gauge.tsx';
 import { keyHelp, takeKey } from './keys.ts';
 import { EventList } from './list.tsx';
 import { ScrubBar } from './scrub.tsx';
+import { useStore } from './use-store.ts';
 import { Waterfall } from './waterfall.tsx';
 
 /** A session: what happened, the machines, and why; live and recorded are the same page. */

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Json } from '../../../../machines/index.ts';
 import { tame } from '../../../platform/text.ts';
 import type { Row } from '../../recorded/row-list.ts';
@@ -19,6 +19,7 @@ export function Waiting({ store }: { store: Store }) {
     if (hadFocus && document.activeElement === document.body) list.current?.focus();
   });
   if (rows.length === 0) return null;
+  const deciding = rows.filter(({ isHandedOut }) => !isHandedOut);
   return (
     <ul class="waiting" aria-label="Waiting for a person" tabIndex={-1} ref={list}>
       {rows.map((row) => (
@@ -30,6 +31,12 @@ export function Waiting({ store }: { store: Store }) {
           {row.isHandedOut ? <Answer store={store} row={row} /> : <Decision store={store} row={row} />}
         </li>
       ))}
+      {/* Last, so that whoever goes from call to call by keys does not meet it. */}
+      {[...Map.groupBy(deciding, ({ title }) => title).values()]
+        .filter(({ length }) => length > 1)
+        .map((alike) => (
+          <DecisionForAll key={`all ${alike[0]?.title}`} store={store} rows={alike} />
+        ))}
     </ul>
   );
 }
@@ -37,18 +44,46 @@ export function Waiting({ store }: { store: Store }) {
 type CallProps = { store: Store; row: Row };
 
 function Decision({ store, row }: CallProps) {
-  const decide = (approved: boolean) =>
-    store.live?.send({ type: 'approve', callId: row.callId ?? '', approved, ...meantBy(store, row) });
+  const [reason, setReason] = useState('');
+  const decide = (approved: boolean) => decideCall(store, row, approved, reason);
   return (
-    <>
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        decide(false);
+      }}
+    >
       <button type="button" onClick={() => decide(true)}>
         Approve
       </button>
-      <button type="button" onClick={() => decide(false)}>
-        Deny
-      </button>
-    </>
+      <button type="submit">Deny</button>
+      <Field label={`Why ${row.title} is denied`} placeholder="why it is denied" value={reason} take={setReason} />
+    </form>
   );
+}
+
+/** The calls of one tool that all wait, decided at once. */
+function DecisionForAll({ store, rows }: { store: Store; rows: readonly Row[] }) {
+  const decide = (approved: boolean) => {
+    for (const row of rows) decideCall(store, row, approved, '');
+  };
+  const all = `all ${rows.length} ${tame(rows[0]?.title ?? '')}`;
+  return (
+    <li>
+      <span>◔ {all}</span>
+      <button type="button" onClick={() => decide(true)}>
+        Approve {all}
+      </button>
+      <button type="button" onClick={() => decide(false)}>
+        Deny {all}
+      </button>
+    </li>
+  );
+}
+
+function decideCall(store: Store, row: Row, approved: boolean, reason: string): void {
+  const why = approved || reason.trim() === '' ? {} : { reason };
+  void store.live?.send({ type: 'approve', callId: row.callId ?? '', approved, ...why, ...meantBy(store, row) });
 }
 
 /** A call of a client-side tool. The answer is JSON, or else plain text. */
@@ -107,11 +142,36 @@ export function Commands({ store }: { store: Store }) {
           </button>
         </>
       )}
-      {isOver ? null : (
-        <button type="button" title={`End the ${store.kind} now`} onClick={() => live.send({ type: 'abort' })}>
-          Abort
-        </button>
-      )}
+      {isOver ? null : <Abort store={store} />}
     </div>
+  );
+}
+
+/** The button that ends a session, which asks once. */
+function Abort({ store }: { store: Store }) {
+  const [asks, setAsks] = useState(false);
+  const keep = useRef<HTMLButtonElement>(null);
+  // At once, so that no key that is pressed again ends it.
+  useLayoutEffect(() => keep.current?.focus(), [asks]);
+  if (!asks)
+    return (
+      <button type="button" title={`End the ${store.kind} now`} onClick={() => setAsks(true)}>
+        Abort
+      </button>
+    );
+  const abort = () => {
+    setAsks(false);
+    void store.live?.send({ type: 'abort' });
+  };
+  return (
+    <span role="group" aria-label={`End the ${store.kind} now?`}>
+      End the {store.kind} now?{' '}
+      <button type="button" onClick={abort}>
+        End it
+      </button>
+      <button type="button" ref={keep} onClick={() => setAsks(false)}>
+        Let it run
+      </button>
+    </span>
   );
 }

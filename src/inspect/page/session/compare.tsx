@@ -5,9 +5,9 @@ import type { ShownRecording } from '../../recorded/shown-recording.ts';
 import { type Aligned, type Comparison, compare } from '../../study/compare.ts';
 import { exchangeAt } from '../../study/exchange.ts';
 import { fork } from '../live.ts';
-import { type Store, useStore } from '../store.ts';
-
+import type { Store } from '../store.ts';
 import { ReplyPane, RequestPane } from './details/exchange.tsx';
+import { useStore } from './use-store.ts';
 
 /** On the page of a change: what it departs from, and what is left open. */
 export function Departure({ store }: { store: Store }) {

@@ -10,6 +10,7 @@ export const keyHelp: readonly [string, string][] = [
   ['Home End', 'the beginning, the end'],
   ['n p', 'next failure, previous failure'],
   ['↑ ↓ Enter', 'in the list: another line, fold and unfold'],
+  ['/', 'find a text in the session'],
   ['1 – 9, 0', 'the details, in the order of their tabs'],
   ['r', 'the next step of the marked rule'],
   ['?', 'this list'],
@@ -53,6 +54,9 @@ export function takeKey(store: Store, event: KeyboardEvent): boolean {
       if (to !== undefined) store.go(to);
       return true;
     }
+    case '/':
+      document.getElementById('find')?.focus();
+      return true;
     case '?':
       store.set({ showsHelp: !store.showsHelp });
       return true;

@@ -2,6 +2,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { tame } from '../../../platform/text.ts';
 import type { Row } from '../../recorded/row-list.ts';
 import type { Moment } from '../../recorded/shown-recording.ts';
+import { type LineFilter, lineFilters } from '../../study/find.ts';
 import type { Store } from '../store.ts';
 import { clock, span } from '../text.ts';
 
@@ -9,15 +10,19 @@ export const rowPx = 26;
 
 export type Line = { row: Row; depth: number; number: number };
 
-/** The rows that are not folded away, in order. */
-export function shownLines(root: Row | null, folded: ReadonlySet<number>): Line[] {
+/** The rows that are not folded away, in order; while something is looked for, those that have it and what they are below. */
+export function shownLines({ recorded, folded, found }: Store): Line[] {
   const lines: Line[] = [];
-  const walk = (row: Row, depth: number) => {
-    lines.push({ row, depth, number: lines.length });
-    if (isFolded(row, folded)) return;
-    for (const child of row.children) walk(child, depth + 1);
+  const walk = (row: Row, depth: number): boolean => {
+    const number = lines.push({ row, depth, number: lines.length }) - 1;
+    let isIn = found === null || found.has(row.id);
+    if (found !== null || !isFolded(row, folded))
+      for (const child of row.children) if (walk(child, depth + 1)) isIn = true;
+    if (!isIn) lines.length = number;
+    return isIn;
   };
-  if (root !== null) walk(root, 0);
+  const { root } = recorded.rows;
+  if (root !== null && !walk(root, 0)) lines.push({ row: root, depth: 0, number: 0 });
   return lines;
 }
 
@@ -30,7 +35,7 @@ function isFolded({ id, kind, scope }: Row, folded: ReadonlySet<number>): boolea
 export function EventList({ store, moment }: { store: Store; moment: Moment }) {
   const pane = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });
-  const lines = shownLines(store.recorded.rows.root, store.folded);
+  const lines = shownLines(store);
   const current = lines.find(({ row }) => row.id === store.chosen) ?? currentLine(lines, moment);
   useLayoutEffect(() => {
     const element = pane.current;
@@ -53,7 +58,7 @@ export function EventList({ store, moment }: { store: Store; moment: Moment }) {
   const shown = lines.slice(first, first + Math.ceil(view.height / rowPx) + 10);
   return (
     <section class="happened" aria-label="Events">
-      <div class="listhead">{lines.length} lines</div>
+      <Finder store={store} lines={lines} current={current} />
       <div
         class="list"
         ref={pane}
@@ -79,6 +84,54 @@ export function EventList({ store, moment }: { store: Store; moment: Moment }) {
         </div>
       </div>
     </section>
+  );
+}
+
+/** Looks for a text within the session, and narrows what is listed. */
+function Finder({ store, lines, current }: { store: Store; lines: readonly Line[]; current: Line | null }) {
+  const { text, filter } = store.finding;
+  const take = (event: KeyboardEvent & { currentTarget: HTMLInputElement }) => {
+    if (event.key !== 'Enter' && event.key !== 'Escape') return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (event.key === 'Escape') {
+      store.find({ text: '' });
+      event.currentTarget.blur();
+      return;
+    }
+    const hits = lines.filter(({ row }) => store.found?.has(row.id) === true);
+    const from = store.chosen === null ? -1 : (current?.number ?? -1);
+    const next = event.shiftKey
+      ? hits.findLast(({ number }) => number < from)
+      : hits.find(({ number }) => number > from);
+    const hit = next ?? hits.at(event.shiftKey ? -1 : 0);
+    if (hit !== undefined) store.choose(hit.row);
+  };
+  return (
+    <div class="listhead">
+      <input
+        type="text"
+        id="find"
+        placeholder="find (/)"
+        aria-label="Find in the session"
+        title="Enter: the next line that has it; Shift Enter: the one before; Escape: all lines"
+        value={text}
+        onInput={(event) => store.find({ text: event.currentTarget.value })}
+        onKeyDown={take}
+      />
+      <select
+        aria-label="Lines"
+        value={filter}
+        onChange={(event) => store.find({ filter: event.currentTarget.value as LineFilter })}
+      >
+        {lineFilters.map((one) => (
+          <option key={one} value={one}>
+            {one}
+          </option>
+        ))}
+      </select>
+      <span role="status">{store.found === null ? `${lines.length} lines` : `${store.found.size} found`}</span>
+    </div>
   );
 }
 

@@ -1,10 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { tame } from '../../../platform/text.ts';
 import type { Row, RowSpan } from '../../recorded/row-list.ts';
 import type { Moment } from '../../recorded/shown-recording.ts';
 import { type TimeLine, ticks, timeLine } from '../../study/timeline.ts';
 import type { Store } from '../store.ts';
-import { span } from '../text.ts';
+import { dollars, short, span } from '../text.ts';
 import { timeNames, timesOf } from './details/overview.tsx';
 import { rowPx, shownLines } from './list.tsx';
 
@@ -13,7 +12,7 @@ export function Waterfall({ store, moment }: { store: Store; moment: Moment }) {
   const { recorded } = store;
   const pane = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });
-  const lines = shownLines(recorded.rows.root, store.folded);
+  const lines = shownLines(store);
   const { from, to } = timesOf(recorded);
   const line = timeLine(recorded.rows.byId, from, to);
   useEffect(() => {
@@ -51,7 +50,7 @@ export function Waterfall({ store, moment }: { store: Store; moment: Moment }) {
               aria-hidden="true"
               class={`barrow${row.id === store.chosen ? ' current' : ''}`}
               style={{ top: `${number * rowPx}px` }}
-              title={`${row.title}: ${span((row.endedAt ?? to) - row.at)}, from ${span(row.at - from)} on`}
+              title={`${row.title}: ${numbersOf(row, to)}, from ${span(row.at - from)} on`}
               onClick={() => store.choose(row)}
             >
               <div class="lane">
@@ -101,11 +100,23 @@ function Bars({ row, line }: { row: Row; line: TimeLine }) {
           title={titleOf(one, line)}
         />
       ))}
-      {row.kind === 'turn' || row.kind === 'session' ? null : (
-        <small style={{ left: `calc(${100 * line.place(end)}% + 4px)` }}>{tame(span(end - row.at))}</small>
-      )}
+      <small style={besideBar(line, row.at, end)}>{numbersOf(row, line.to)}</small>
     </>
   );
+}
+
+/** A duration, and what the requests of a line spent. */
+function numbersOf(row: Row, to: number): string {
+  const time = span((row.endedAt ?? to) - row.at);
+  if (row.spent === null) return time;
+  return `${time} · ${short(row.spent.tokens)} tokens · ${dollars(row.spent.costUsd)}`;
+}
+
+/** Numbers stand after a bar; before it, or in it, if there is no space. */
+function besideBar(line: TimeLine, from: number, to: number): Record<string, string> {
+  const [begin, end] = [line.place(from), line.place(to)];
+  if (end <= 0.6) return { left: `calc(${100 * end}% + 4px)` };
+  return begin >= 0.4 ? { right: `calc(${100 * (1 - begin)}% + 4px)` } : { right: '4px' };
 }
 
 function titleOf({ kind, from, to }: RowSpan, line: TimeLine): string {
