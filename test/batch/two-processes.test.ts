@@ -27,7 +27,7 @@ it('P-7: two processes that share a limit of five requests a second fail nothing
   expect(server.requests.length - refused).toBe(80);
   // Each process learns what the other takes only from its own refusals. Without a gate there are hundreds.
   expect(refused).toBeLessThan(80);
-}, 60_000);
+}, 180_000);
 
 it.skipIf(postgresFolder === null)(
   'P-7g: two processes with a gate in PostgreSQL never ask more at once than it lets through',
