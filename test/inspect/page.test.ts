@@ -113,6 +113,8 @@ describe.runIf(hasBrowser)('a session in one file', () => {
   it('what if: another delivery is decided at once, offline, beside what happened', async () => {
     const { page, misdeeds } = await openFile(browser, html);
     await press(page, 'Home');
+    // From here on the address is behind, so that it must not lead back.
+    await page.waitForURL(/step=1/);
     await press(page, 'n');
     await press(page, '0');
     await page.getByRole('button', { name: 'a fault: auth' }).click();

@@ -67,10 +67,16 @@ let leaveView = () => {};
 function shows(store: Store): void {
   shown += 1;
   leaveView();
-  // A change that was tried out is in no journal, so that no address leads to it.
-  leaveView = store.origin === null ? keepAddress(store) : () => {};
+  leaveView = store.origin === null ? keepAddress(store) : leaveOnBack(store);
   store.show = shows;
   render(<SessionPage key={shown} store={store} />, document.body);
+}
+
+/** A change that was tried out is in no journal, so no address leads to it: the browser's Back and Forward leave it. */
+function leaveOnBack(store: Store): () => void {
+  const back = () => store.goBack();
+  addEventListener('popstate', back);
+  return () => removeEventListener('popstate', back);
 }
 
 function blockOf(id: string): string {

@@ -28,19 +28,23 @@ export function readAddress(): { sessions: string[]; view: View } {
  */
 export function keepAddress(store: Store): () => void {
   const own = pathNow();
+  if (queryOf(readAddress().view) !== '') takeView(store, readAddress().view);
+  // What the address says may mean less than it says.
+  let said = viewOf(store);
   const take = () => {
-    if (pathNow() === own) takeView(store, readAddress().view);
+    if (pathNow() !== own) return;
+    takeView(store, readAddress().view);
+    said = viewOf(store);
   };
   let isDue = false;
-  let isOver = false;
   const write = () => {
+    if (!isDue) return;
     isDue = false;
-    if (isOver || pathNow() !== own) return;
     const view = viewOf(store);
+    const isSamePlace = view.line === said.line && view.tab === said.tab && view.shows === said.shows;
+    if (pathNow() !== own || (isSamePlace && view.step === said.step)) return;
+    said = view;
     const query = queryOf(view);
-    const before = readAddress().view;
-    if (query === queryOf(before)) return;
-    const isSamePlace = view.line === before.line && view.tab === before.tab && view.shows === before.shows;
     const address = `#${own}${query === '' ? '' : `?${query}`}`;
     if (isSamePlace) history.replaceState(null, '', address);
     else history.pushState(null, '', address);
@@ -49,10 +53,11 @@ export function keepAddress(store: Store): () => void {
     if (!isDue) systemClock.alarm(settleMs, write);
     isDue = true;
   });
-  if (queryOf(readAddress().view) !== '') take();
   addEventListener('popstate', take);
   return () => {
-    isOver = true;
+    // What was changed a moment ago may not have been drawn yet.
+    isDue = true;
+    write();
     stop();
     removeEventListener('popstate', take);
   };
