@@ -15,7 +15,7 @@ import {
   type SessionMessage,
   type WaitingCall,
 } from './journal.ts';
-import { writeLater } from './late-end.ts';
+import { endLater } from './late-end.ts';
 import { HeldLease } from './lease.ts';
 
 /** How often the inbox is read, in ms. */
@@ -248,8 +248,9 @@ export class TreeLog {
       await this.appendNotes(change);
     } catch (error) {
       this.fail(error);
-      if (change.status !== undefined && this.unwritten !== null)
-        void writeLater(this.journal, this.session.sessionId, this.unwritten);
+      // It may have ended during the write.
+      const end = { ...change, ...this.tree?.ending() };
+      if (this.unwritten !== null) endLater(this.journal, this.session.sessionId, this.unwritten, this.notes, end);
       throw error;
     }
   }

@@ -26,7 +26,7 @@ describe('D-3: what is noted is written in one append', () => {
     expect(journal.appends.slice(1)).toMatchObject([{ after: 2, entries: [{ seq: 3 }], change: {}, taken: [] }]);
   });
 
-  it('D-3h: with the end that its facts tell, whoever writes them, and once', async () => {
+  it('D-3h: with the status of the end in the same append as its facts, once', async () => {
     const { journal, log, tree } = logged();
     log.note(stepped(1));
     await log.write();
@@ -38,7 +38,7 @@ describe('D-3: what is noted is written in one append', () => {
     expect(await journal.list({})).toMatchObject([{ status: 'failed', slugs: ['budget_exhausted'] }]);
   });
 
-  it('D-5c: an end that whoever wrote could not write is written later, and its owner learns so', async () => {
+  it('D-5c: an end whose facts could not be written is written later, and its owner learns so', async () => {
     const { journal, log, tree } = logged();
     log.note(stepped(1));
     await log.write();
@@ -49,6 +49,25 @@ describe('D-3: what is noted is written in one append', () => {
     await expect(log.end(tree.ending)).rejects.toThrow('Away.');
     await expect.poll(async () => (await journal.list({}))[0]?.status).toBe('succeeded');
     expect(append).toHaveBeenCalledTimes(2);
+  });
+
+  it('D-5c: an end that is told during a write that fails is written later, after it', async () => {
+    const { journal, log, tree } = logged();
+    log.note(stepped(1));
+    await log.write();
+    const failing = Promise.withResolvers<void>();
+    vi.spyOn(journal, 'append').mockReturnValueOnce(failing.promise);
+    log.note(stepped(2));
+    const written = log.write();
+    await new Promise(setImmediate);
+    tree.ending = { status: 'succeeded', slugs: [] };
+    log.note(stepped(3));
+    const ended = log.end(tree.ending);
+    failing.reject(new PawlError('journal_failed', 'Away.'));
+    await expect(written).rejects.toThrow('Away.');
+    await expect(ended).rejects.toThrow('Away.');
+    await expect.poll(async () => (await journal.list({}))[0]?.status).toBe('succeeded');
+    expect((await journal.read('s')).map((entry) => 'seq' in entry && entry.seq)).toEqual([1, 2, 3]);
   });
 
   it('with the calls that wait, when they change', async () => {

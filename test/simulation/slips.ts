@@ -72,8 +72,8 @@ export const slipsOfSrc: Breakage[] = [
   {
     name: 'D-5c: an end that could not be written is not written again',
     file: 'src/journal/tree-log.ts',
-    from: 'if (change.status !== undefined && this.unwritten !== null)',
-    to: 'if (this.unwritten === undefined)',
+    from: 'if (this.unwritten !== null) endLater(',
+    to: 'if (this.unwritten === undefined) endLater(',
   },
   {
     name: 'D-3g: a clock that is set back locks a session',
