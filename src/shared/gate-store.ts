@@ -1,7 +1,10 @@
 /** What a store holds of a gate. `version` is 0 for a gate that it does not know; `now` is epoch ms on the store's clock. */
 export type KeptGate = { version: number; state: string; now: number };
 
-/** Where processes keep what they share of a gate (P-7g): one text by name, which whoever has read it last may change. */
+/**
+ * Where processes keep the shared part of a gate (P-7g): one text by name. Only a process that has read its latest version
+ * may replace it.
+ */
 export type GateStore = {
   read(gate: string): Promise<KeptGate>;
   /** Replaces the state, unless it is not the one of `version` any more. Returns whether it did. Atomic. */

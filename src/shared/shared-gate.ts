@@ -10,10 +10,10 @@ const livesMs = 30_000;
 const minuteMs = 60_000;
 /** How long a store may take to answer, and is left alone once it has not, in ms. */
 const [answerMs, awayMs] = [2_000, 30_000];
-/** How long whoever waits for a place looks away, at least and at most. */
+/** The shortest and the longest pause between two looks for a free place, in ms. */
 const [soonestMs, latestMs] = [50, 1_000];
 
-/** What the processes share: until when nobody sends, what each has in flight, and what went out in the last minute, by second. */
+/** What the processes share: until when all pause, what each has in flight, and what was sent lately, by second. */
 const stateSchema = z.object({
   closedUntil: z.number(),
   processes: z.record(z.string(), z.object({ inFlight: z.number(), until: z.number() })),
@@ -28,8 +28,8 @@ export type TakenPlace = { second: number; tokens: number };
 type PlaceEnd = { tokens: number | null; closeMs: number | null };
 
 /**
- * The part of a gate that several processes share, in a store (P-7g). Its methods reject if the store does, or does not
- * answer in time; then the store is left alone for a while (P-7i).
+ * The part of a gate that several processes share, in a store (P-7g). The first call that the store rejects, or does not
+ * answer in time, rejects; then the store is left alone for a while, and no call waits for it or rejects (P-7i).
  */
 export class SharedGate {
   readonly name: string;
@@ -52,17 +52,18 @@ export class SharedGate {
   async enter(tokens: number, clock: Clock, signal: AbortSignal): Promise<TakenPlace | null> {
     for (;;) {
       signal.throwIfAborted();
-      if (systemClock.now() < this.awayUntil) return null;
       // A place that is taken after an abort comes back.
       const found = await unlessAborted(signal, this.tryEnter(tokens), (late) => {
-        if ('second' in late) this.leave(late, { tokens: null, closeMs: null }).catch(() => undefined);
+        if (late !== 'away' && 'second' in late)
+          this.leave(late, { tokens: null, closeMs: null }).catch(() => undefined);
       });
+      if (found === 'away') return null;
       if ('second' in found) return found;
       await sleep(clock, Math.min(Math.max(found.waitMs, soonestMs), latestMs), signal);
     }
   }
 
-  /** A request has ended. After a refusal nobody sends for `closeMs`. */
+  /** A request has ended. After a refusal all processes pause for `closeMs`. */
   async leave({ second, tokens: expected }: TakenPlace, { tokens, closeMs }: PlaceEnd): Promise<void> {
     await this.change(-1, (state, now) => {
       if (closeMs !== null) state.closedUntil = Math.max(state.closedUntil, now + closeMs);
@@ -74,7 +75,7 @@ export class SharedGate {
   }
 
   /** Takes a place, or says in how many ms there may be one. */
-  private async tryEnter(tokens: number): Promise<TakenPlace | { waitMs: number }> {
+  private async tryEnter(tokens: number): Promise<TakenPlace | { waitMs: number } | 'away'> {
     let second = 0;
     const waitMs = await this.change(1, (state, now) => {
       const opensAt = opening(state, this.limits(), tokens, now);
@@ -87,17 +88,24 @@ export class SharedGate {
       own.tokens += tokens;
       return null;
     });
+    if (waitMs === 'away') return 'away';
     return waitMs === null ? { second, tokens } : { waitMs };
   }
 
   /**
    * Changes the state, as often as it takes, and what this process has in flight. A change that returns a number is not
-   * made. What is not in flight any more is not, even if that cannot be written: the next change brings it along.
+   * made, nor is one while the store is left alone (`away`). What is not in flight any more is not, even if that cannot be
+   * written: the next change brings it along.
    */
-  private change(more: 1 | 0 | -1, make: (state: State, now: number) => number | null): Promise<number | null> {
+  private change(
+    more: 1 | 0 | -1,
+    make: (state: State, now: number) => number | null,
+  ): Promise<number | null | 'away'> {
     if (more === -1) this.inFlight -= 1;
     const done = this.last.then(async () => {
       for (;;) {
+        // Those that queued before the store went away would each wait for it in vain.
+        if (systemClock.now() < this.awayUntil) return 'away';
         const kept = await this.answered(this.store.read(this.name));
         const state = stateOf(kept);
         const waitMs = make(state, kept.now);
@@ -132,7 +140,8 @@ export class SharedGate {
     this.stopRenewing = systemClock.alarm(livesMs / 3, () => {
       this.stopRenewing = null;
       // A store that is away is asked again.
-      this.change(0, () => null).catch(() => this.renew());
+      const again = () => this.renew();
+      this.change(0, () => null).then((found) => found === 'away' && again(), again);
     });
   }
 }
