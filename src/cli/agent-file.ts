@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { dirname, extname, relative, resolve, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { parseDocument } from 'yaml';
+import { parseDocument, visit } from 'yaml';
 import { type AgentDefinition, definitionSchema, isAgent } from '../agent/definition.ts';
 import { given, messageOf, PawlError, shown } from '../input/errors.ts';
 import { isRecord } from '../platform/plain-json.ts';
 import { redact } from '../secrets/redact.ts';
 import type { LocalTool } from '../tools/local.ts';
 import { globOf } from '../workspace/globs.ts';
-import { type Document, layered } from './layers.ts';
+import { type Document, layered, Unquoted } from './layers.ts';
 import {
   isLimited,
   isModulePath,
@@ -197,6 +197,14 @@ function frontMatter(path: string, text: string): Record<string, unknown> {
     // What YAML only warns of, such as an unknown tag, would be left out.
     const [problem] = [...document.errors, ...document.warnings];
     if (problem !== undefined) throw problem;
+    if (!isClaudeAgent(path))
+      visit(document, {
+        Scalar: (key, node) => {
+          const { type, value } = node;
+          if (key !== 'key' && type === 'PLAIN' && typeof value === 'string' && Unquoted.is(value))
+            node.value = new Unquoted(value);
+        },
+      });
     matter = document.toJS();
   } catch (error) {
     // Claude Code reads line by line, and generated descriptions are often invalid YAML.

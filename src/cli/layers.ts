@@ -12,6 +12,19 @@ export type Document = { matter: Record<string, unknown>; body: string };
 
 type Read = (path: string) => Document;
 
+/** A variable that stands alone in the front matter, without quotes: its value may be a number or a switch. */
+export class Unquoted {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  static is(text: string): boolean {
+    return /^\$\{[^}]*\}$/.test(text);
+  }
+}
+
 /**
  * Reads an agent file with those that it `extends`, and with the environment's values in the place of `${NAME}`. Objects of
  * the front matter are joined field by field; anything else is the extending file's; the texts follow each other. Throws
@@ -27,10 +40,10 @@ export function layered(path: string, read: Read): Document & { found: readonly 
   return { matter: { ...matter, secrets: [...(own ?? []), ...found] }, body, found };
 }
 
-/** Sets the variables in a file that the environment does not set already. Throws `invalid_options`. */
+/** Sets the variables in a file that the environment does not set already, or sets to an empty text. Throws `invalid_options`. */
 export function readEnvironmentFile(file: string): void {
   try {
-    for (const [name, value] of Object.entries(parseEnv(readFileSync(file, 'utf8')))) process.env[name] ??= value;
+    for (const [name, value] of Object.entries(parseEnv(readFileSync(file, 'utf8')))) process.env[name] ||= value;
   } catch (error) {
     throw new PawlError('invalid_options', `The environment file ${file} cannot be read: ${reasonOf(error)}.`);
   }
@@ -53,10 +66,12 @@ function layersOf(
   const { matter, body } = read(path);
   const { extends: bases, ...given } = matter;
   const own = filledIn(given, '', path, secrets) as Record<string, unknown>;
-  const paths = bases === undefined ? [] : Array.isArray(bases) ? bases : [bases];
+  const paths: unknown[] = bases === undefined ? [] : Array.isArray(bases) ? bases : [bases];
   const layers = paths.flatMap((base) => {
-    if (typeof base !== 'string' || !base.endsWith('.md'))
-      throw invalid(path, `must name in \`extends\` the path of a .md file, or several; got ${shown(base)}`);
+    if (typeof base !== 'string' || !base.endsWith('.md')) {
+      const got = shown(base instanceof Unquoted ? base.text : base);
+      throw invalid(path, `must name in \`extends\` the path of a .md file, or several; got ${got}`);
+    }
     return layersOf(resolve(dirname(path), base), read, [...above, path], secrets, seen);
   });
   const { instructions, ...rest } = withWholePaths(own, path, above.length > 0);
@@ -100,6 +115,7 @@ function mergedFields(base: Record<string, unknown>, own: Record<string, unknown
 
 function filledIn(value: unknown, field: string, path: string, secrets: Set<string>): unknown {
   if (typeof value === 'string') return filledText(value, field, path, secrets);
+  if (value instanceof Unquoted) return plainValue(filledText(value.text, field, path, secrets));
   if (Array.isArray(value)) return value.map((one, index) => filledIn(one, `${field}[${index}]`, path, secrets));
   if (!isRecord(value)) return value;
   const inner = (name: string) => (field === '' ? name : `${field}.${name}`);
@@ -111,16 +127,12 @@ function filledIn(value: unknown, field: string, path: string, secrets: Set<stri
 /** `${NAME}`, or `${NAME:-otherwise}`; `$${` is a literal `${`. */
 const reference = /\$(\$\{)|\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g;
 
-/** A text that is one variable may be a number or a switch. */
-function filledText(text: string, field: string, path: string, secrets: Set<string>): unknown {
-  const filled = filledParts(text, field, path, secrets);
-  const isWhole = /^\$\{[^}]*\}$/.test(text);
-  if (!isWhole) return filled;
-  if (filled === 'true' || filled === 'false') return filled === 'true';
-  return /^-?\d+(?:\.\d+)?$/.test(filled) && String(Number(filled)) === filled ? Number(filled) : filled;
+function plainValue(text: string): string | number | boolean {
+  if (text === 'true' || text === 'false') return text === 'true';
+  return /^-?\d+(?:\.\d+)?$/.test(text) && String(Number(text)) === text ? Number(text) : text;
 }
 
-function filledParts(text: string, field: string, path: string, secrets: Set<string>): string {
+function filledText(text: string, field: string, path: string, secrets: Set<string>): string {
   return text.replaceAll(reference, (_, escaped?: string, name = '', otherwise?: string) => {
     if (escaped !== undefined) return escaped;
     const found = process.env[name] ?? '';

@@ -99,13 +99,19 @@ describe('a variable of the environment in an agent file', () => {
     });
   });
 
-  it('alone may be a number or a switch', async () => {
+  it('alone and without quotes may be a number or a switch; in quotes it is a text', async () => {
     vi.stubEnv('TURNS', '7');
     vi.stubEnv('ZIP', '01234');
-    const matter = of('limits: { maxTurns: "@{TURNS}" }\nbuiltIns: { batch: "@{BATCH:-true}" }\ndescription: "@{ZIP}"');
-    expect(await project.read(matter)).toMatchObject({
+    vi.stubEnv('PIN', '12345678');
+    const matter = [
+      ...['limits:', '  maxTurns: @{TURNS}', 'builtIns:', '  batch: @{BATCH:-true}', 'description: @{ZIP}'],
+      'settings: { headers: { x-pin: "@{PIN}" } }',
+    ].join('\n');
+    expect(await project.read(of(matter))).toMatchObject({
       ...{ limits: { maxTurns: 7 }, builtIns: { batch: true }, description: '01234' },
+      settings: { headers: { 'x-pin': '12345678' } },
     });
+    await expect(project.read(of('extends: @{BASE}'))).rejects.toThrow(of('or several; got "@{BASE}".'));
   });
 
   it('S-5: is in no error and no note', async () => {
