@@ -23,7 +23,7 @@ async function fileOf(definition: Partial<AgentDefinition> & Pick<AgentDefinitio
   return sessionFile(await journal.read('s'));
 }
 
-/** Three sessions, and what somebody on call asks of each at once. */
+/** Three sessions, and the first questions of an engineer on call about each. */
 const sessions: Record<string, { file: () => Promise<string>; answers: (string | RegExp)[] }> = {
   'one that failed': {
     file: () => {
@@ -106,7 +106,7 @@ describe.runIf(hasBrowser)('S-8: a session is seen at once', () => {
     await page.getByText('found one').first().waitFor();
     expect(await pane(page)).toMatch(/work[\s\S]*"q": ?"one"[\s\S]*found one/);
     expect(await page.locator('.when').innerText()).toBe(when);
-    // A step of its own is another thing, and the header still says how it ended.
+    // A single step can be shown as well, and the header still says how the session ended.
     await press(page, 'Home');
     expect(await page.locator('header').innerText()).toMatch(/failed: retries_exhausted[\s\S]*replay: step 1 of/);
   });
@@ -128,7 +128,7 @@ describe.runIf(hasBrowser)('S-8: a session is seen at once', () => {
     expect(misdeeds).toEqual([]);
   });
 
-  it('each line has its bar beside it, and the header counts the whole tree', async () => {
+  it('each line has its bar in the same row, and the header counts the whole tree', async () => {
     const { page } = await opened('one with sub-agents');
     const tops = (selector: string) =>
       page.locator(selector).evaluateAll((all) => all.map((one) => Math.round(one.getBoundingClientRect().top)));
@@ -138,7 +138,7 @@ describe.runIf(hasBrowser)('S-8: a session is seen at once', () => {
     expect(await page.locator('.gauge').innerText()).toContain('4 in the tree');
   });
 
-  it('tokens and money stand beside each duration, of a line and what is below it', async () => {
+  it('each duration comes with tokens and money, of a line and what is below it', async () => {
     const { page } = await opened('one with sub-agents');
     const numbers = await page.locator('.barrow small').allInnerTexts();
     expect(numbers[0]).toMatch(/ · 4400 tokens · \$0\.0080$/);
@@ -164,7 +164,7 @@ describe.runIf(hasBrowser)('S-8: a session is seen at once', () => {
     expect(await lines()).not.toContain('turn 1');
     await page.getByLabel('Lines').selectOption('all');
     await press(page, '/');
-    await page.keyboard.type('in nobody');
+    await page.keyboard.type('not there');
     await page.getByText('0 found').waitFor();
     await expect.poll(lines).toEqual(['session']);
     expect(misdeeds).toEqual([]);
@@ -194,6 +194,28 @@ describe.runIf(hasBrowser)('S-8: a session is seen at once', () => {
     await page.goForward();
     await expect.poll(() => page.getByRole('tab', { name: 'facts' }).getAttribute('aria-selected')).toBe('true');
     expect(misdeeds).toEqual([]);
+  });
+
+  it('an address that says nothing new, or nothing known, keeps the way back', async () => {
+    const { page, misdeeds } = await opened('one that failed');
+    const hash = () => page.evaluate<string>('location.hash');
+    await page.evaluate("location.hash = '?tab=nonsense'");
+    await page.evaluate("location.hash = '?tab=overview'");
+    await page.locator('.row', { hasText: 'attempt 2' }).last().click();
+    await expect.poll(hash).toContain('line=');
+    for (const before of ['#?tab=overview', '#?tab=nonsense', '']) {
+      await page.goBack();
+      await expect.poll(hash).toBe(before);
+    }
+    expect(misdeeds).toEqual([]);
+  });
+
+  it('a narrow page has a bar for each line in view', async () => {
+    const { page } = await opened('one that failed', [390, 844]);
+    await page.getByRole('button', { name: 'machines' }).first().click();
+    const lines = Number.parseInt((await page.locator('.listhead span').textContent()) ?? '', 10);
+    expect(lines).toBeGreaterThan(10);
+    await expect.poll(() => page.locator('.barrow').count()).toBe(lines);
   });
 
   it('a slug that is cut has its whole name in a tip', async () => {
@@ -241,7 +263,22 @@ describe.runIf(hasBrowser)('S-8: the sessions of a journal are seen at once', ()
     expect(await page.getByLabel('agent').locator('option').allInnerTexts()).toEqual(['any', 'clerk (1)']);
     expect(await page.getByRole('img', { name: '1 failed in the last 24 hours' }).count()).toBe(1);
     expect(await page.title()).toBe('Pawl');
-    await page.getByLabel('slug').selectOption('');
+    // What is chosen stays chosen, and says that nothing is left of it.
+    await page.getByLabel('status').selectOption('failed');
+    await page.getByLabel('Search the sessions').fill('old');
+    await expect.poll(() => page.getByLabel('status').locator('option:checked').innerText()).toBe('failed (0)');
+    await page.getByLabel('Search the sessions').fill('');
+    for (const name of ['slug', 'status']) await page.getByLabel(name).selectOption('');
+    // The sessions of a run are below it, unless one looks for some of all.
+    const metadata = { run: 'nightly', role: 'run' };
+    await runSession(agent('workflow', [report()]), { prompt: 'The run.', sessionId: 'd', ...quiet, metadata });
+    const ofRun = { ...metadata, role: 'process' };
+    await runSession(agent('clerk', [{}, {}]), { prompt: 'An item.', sessionId: 'e', ...quiet, metadata: ofRun });
+    await expect.poll(rows).toHaveLength(4);
+    await page.getByLabel('status').selectOption('failed');
+    await expect.poll(async () => (await rows()).some((text) => text.includes('An item.'))).toBe(true);
+    await page.getByLabel('status').selectOption('');
+    await expect.poll(rows).toHaveLength(4);
     await page.getByLabel('Search the sessions').fill('blue');
     await expect.poll(rows).toHaveLength(1);
     expect(misdeeds).toEqual([]);

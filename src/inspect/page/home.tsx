@@ -68,9 +68,15 @@ export function Home() {
     (but === 'slug' || facets.slug === '' || row.slugs.some((slug) => slug === facets.slug)) &&
     (!isSearched || snippets?.has(row.sessionId) === true || textOf(row, about).includes(query.toLowerCase()));
   const runs = new Set(all.flatMap((row) => (row.metadata.role === 'run' ? [row.metadata.run] : [])));
-  // The sessions of a run stand below it, once one asks for them.
-  const isFolded = ({ metadata: { run, role } }: JournaledSession) =>
-    !isSearched && role !== 'run' && run !== undefined && runs.has(run) && !unfolded.includes(String(run));
+  const isNarrowed = isSearched || Object.values(facets).some((value) => value !== '');
+  // The sessions of a run stand below it, once one asks for them, or for some of all sessions.
+  const isFolded = ({ waiting: calls, metadata: { run, role } }: JournaledSession) =>
+    !isNarrowed &&
+    calls.length === 0 &&
+    role !== 'run' &&
+    run !== undefined &&
+    runs.has(run) &&
+    !unfolded.includes(String(run));
   const matching = all.filter((row) => isMatch(row) && !isFolded(row));
   const waiting = all.reduce((sum, row) => sum + row.waiting.length, 0);
   const running = all.filter((row) => row.status === 'running').length;
@@ -80,7 +86,8 @@ export function Home() {
   const first = Math.max(0, Math.floor(top / rowPx) - 4);
   const shown = matching.slice(first, first + 60);
   const counts = (name: keyof typeof facets, of: (row: JournaledSession) => readonly string[]) => {
-    const found = new Map<string, number>();
+    // What is chosen stays in the list, even if the other choices leave nothing of it.
+    const found = new Map<string, number>(facets[name] === '' ? [] : [[facets[name], 0]]);
     for (const row of all)
       if (isMatch(row, name)) for (const value of of(row)) found.set(value, (found.get(value) ?? 0) + 1);
     return [...found].sort(([, one], [, other]) => other - one);

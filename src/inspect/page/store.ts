@@ -43,7 +43,7 @@ export class Store {
   /** Whether a change is shown beside what happened. */
   compares = false;
   failure: string | null = null;
-  /** A sentence about the session that whoever made the file wants to be read first. */
+  /** A sentence that the author of the file wants shown first. */
   note: string | null = null;
   /** How many entries had secrets, which were removed. */
   redacted = 0;
@@ -280,10 +280,10 @@ export class Store {
     const last = this.recorded.microsteps.length - 1;
     if (this.follows || (this.frame > last && !this.isLoading)) this.frame = last;
     if (!this.tabs.includes(this.tab)) this.tab = this.tabs[0] ?? 'why';
-    if (this.found !== null) this.find();
     this.parts += 1;
-    // A long session is not drawn after each of its parts.
-    if (!this.isLoading || this.parts % partsADraw === 0) this.draw();
+    if (this.isLoading && this.parts % partsADraw !== 0) return;
+    if (this.found !== null) this.find();
+    this.draw();
     if (!this.isLoading && this.watches.length > 0)
       this.watchOn().catch((error) => this.set({ failure: error.message }));
   }

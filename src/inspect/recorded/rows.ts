@@ -1,4 +1,4 @@
-import type { Fact } from '../../../machines/index.ts';
+import type { Fact, SummaryRequest } from '../../../machines/index.ts';
 import type { Sighting } from '../../observe/events.ts';
 import { PrefixBreaks } from '../../observe/prefix-breaks.ts';
 import { pieceName } from '../../vocabulary/refused-pieces.ts';
@@ -60,7 +60,8 @@ export class Rows extends RowList {
     const call = above === undefined ? null : this.callWithId(above, parts.at(-1) ?? '');
     this.open.set(place.scope, {
       session,
-      above: above === undefined || call === null ? [] : [...linesOf(above), call],
+      // Without an open call, the session is the line above.
+      above: above === undefined || call === null ? [] : [...new Set([...linesOf(above), call])],
       turn: null,
       attempt: null,
       calls: new Map(),
@@ -113,8 +114,7 @@ export class Rows extends RowList {
     if (open.attempt === null) return;
     if (fact.type === 'attempt.replied') {
       spanRow(open.attempt, null, place.at);
-      const tokens = fact.usage.input + fact.usage.output;
-      for (const row of linesOf(open)) spendRow(row, { tokens, costUsd: fact.costUsd });
+      this.spend(linesOf(open), fact);
       if (fact.fault !== null) open.attempt.detail = `${fact.target}: ${fact.fault.message}`;
       return;
     }
@@ -125,6 +125,13 @@ export class Rows extends RowList {
     );
     if (fact.type !== 'attempt.failed') return;
     open.attempt.slugs = fact.slugs;
+  }
+
+  /** `asked`: a request and its cost; null for a summary that asked no model. */
+  private spend(rows: readonly Row[], asked: Pick<SummaryRequest, 'usage' | 'costUsd'> | null): void {
+    if (asked === null) return;
+    const { usage, costUsd } = asked;
+    for (const row of rows) spendRow(row, { tokens: usage.input + usage.output, costUsd });
   }
 
   private call(
@@ -200,9 +207,11 @@ export class Rows extends RowList {
         this.note(open.turn ?? open.session, place, 'results left out', fact.callIds.join(', '));
         return;
       case 'conversation.compacted':
+        this.spend([...open.above, open.session], fact.asked);
         this.note(open.session, place, 'compacted', fact.message, 'T-9');
         return;
       case 'compaction.failed':
+        this.spend([...open.above, open.session], fact.asked);
         this.note(open.session, place, 'not compacted', fact.detail, 'T-9');
         return;
       case 'piece.replaced':

@@ -12,7 +12,7 @@ const told = new Set([
   'request',
 ]);
 
-/** Nobody wrote what stands under these. */
+/** The values of these are generated, not written by a model, a tool or a person. */
 const untold = new Set(['type', 'callId', 'toolCallId', 'providerId', 'id', 'providerMetadata', 'mediaType']);
 
 /** Adds what a model, a tool or a person wrote, anywhere in a fact or an outcome, to `texts`. */

@@ -31,7 +31,7 @@ export function Waiting({ store }: { store: Store }) {
           {row.isHandedOut ? <Answer store={store} row={row} /> : <Decision store={store} row={row} />}
         </li>
       ))}
-      {/* Last, so that whoever goes from call to call by keys does not meet it. */}
+      {/* Last: with Tab, a user who decides call by call reaches the next call first. */}
       {[...Map.groupBy(deciding, ({ title }) => title).values()]
         .filter(({ length }) => length > 1)
         .map((alike) => (

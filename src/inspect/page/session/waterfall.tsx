@@ -7,7 +7,7 @@ import { dollars, short, span } from '../text.ts';
 import { timeNames, timesOf } from './details/overview.tsx';
 import { rowPx, shownLines } from './list.tsx';
 
-/** When everything happened: one bar for each line of the list, beside it, on one axis. Idle times are folded. */
+/** When everything happened: one bar for each line of the list, on one axis. Idle times are folded. */
 export function Waterfall({ store, moment }: { store: Store; moment: Moment }) {
   const { recorded } = store;
   const pane = useRef<HTMLDivElement>(null);
@@ -25,10 +25,13 @@ export function Waterfall({ store, moment }: { store: Store; moment: Moment }) {
       measure();
     };
     const [own, others] = [follow(element, list), follow(list, element)];
+    const sizes = new ResizeObserver(measure);
+    sizes.observe(element);
     element.addEventListener('scroll', own, { passive: true });
     list.addEventListener('scroll', others, { passive: true });
     others();
     return () => {
+      sizes.disconnect();
       element.removeEventListener('scroll', own);
       list.removeEventListener('scroll', others);
     };
@@ -112,7 +115,7 @@ function numbersOf(row: Row, to: number): string {
   return `${time} · ${short(row.spent.tokens)} tokens · ${dollars(row.spent.costUsd)}`;
 }
 
-/** Numbers stand after a bar; before it, or in it, if there is no space. */
+/** Numbers follow a bar. Where there is no space, they come before it or inside it. */
 function besideBar(line: TimeLine, from: number, to: number): Record<string, string> {
   const [begin, end] = [line.place(from), line.place(to)];
   if (end <= 0.6) return { left: `calc(${100 * end}% + 4px)` };
