@@ -1,4 +1,4 @@
-/** Three advisors look at a question at once, each in a session of its own; their reports go into the first prompt. */
+/** Three advisors look at a question in parallel, each in its own session; their reports go into the first prompt. */
 import { defineAgent, runSession, sharedBudget } from 'pawl';
 import { model, report } from './model.ts';
 
@@ -16,7 +16,7 @@ const decider = defineAgent({
 });
 
 const prompt = 'Shall we switch to another bundler?';
-// One budget for all of them, whoever spends it.
+// One budget for all of them together.
 const budget = { sharedBudget: sharedBudget({ requests: 20 }), logger: false as const };
 const advice = await Promise.all(advisors.map((one) => runSession(one, { prompt, ...budget })));
 for (const { agent, success, counters } of advice)

@@ -43,7 +43,7 @@ async function demo(): Promise<void> {
   });
 }
 
-/** A session that failed, as somebody on call opens it. */
+/** A failed session, as an engineer on call opens it. */
 async function failure(): Promise<void> {
   const journal = new MemoryJournal();
   const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -167,7 +167,7 @@ export interface Agent<Report = unknown, Context = unknown> {
   readonly contextType?: Context;
 }
 
-/** What `onHandoff` is told of the call beside its input. */
+/** What `onHandoff` receives in addition to its input. */
 export type HandoffContext = {
   toolCallId: string;
   /** Aborts on the tool's timeout and when the session is aborted. */

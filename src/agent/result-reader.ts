@@ -16,7 +16,7 @@ export type ResultReaderOptions = Pick<AgentDefinition, 'providers' | 'pricing' 
   contextWindow?: number;
   /** How many turns it has: about one for each page. Default: 60. */
   maxTurns?: number;
-  /** What it is to know beside its task. */
+  /** What it should know in addition to its task. */
   instructions?: string;
 };
 

@@ -21,7 +21,7 @@ export type ModelEntry = {
   limits?: Partial<GateLimits>;
   /**
    * Models with the same name of a gate share it, such as those of one account; with a `journal`, those of all processes that
-   * use it do (P-7g). Default: a gate of its own.
+   * use it do (P-7g). Default: its own gate.
    */
   gate?: string | { name: string; journal: { readonly gates?: GateStore } };
 };

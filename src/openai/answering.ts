@@ -2,7 +2,7 @@ import type { SessionEvent } from '../observe/events.ts';
 import { pushedEvents } from '../serve/event-stream.ts';
 import type { SessionResult } from '../session/session.ts';
 
-/** How a session is told in one of the APIs. */
+/** How one of the APIs presents a session. */
 export type Answering = {
   begin(): object[];
   events(event: SessionEvent): object[];

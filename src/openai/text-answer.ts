@@ -25,7 +25,7 @@ export class TextAnswer {
     const { type, text } = spoken;
     if (type === 'piece') return this.add(text);
     if (type === 'fails') return this.add(`${text}${takenBack}`);
-    // Text before a call stays, and the rest begins a paragraph of its own.
+    // Text before a call stays, and the rest begins a new paragraph.
     return this.add(`${this.sent}${text}`.endsWith('\n\n') ? text : `${text}\n\n`);
   }
 

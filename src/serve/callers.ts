@@ -51,7 +51,7 @@ export function checkCaller(
 }
 
 function checkToken({ headers }: Pick<IncomingMessage, 'headers'>, { auth }: CallerOptions): void {
-  // Anthropic's clients send their key in a header of its own.
+  // Anthropic's clients send their key in `x-api-key`.
   const key = headers['x-api-key'];
   const token = /^bearer +(.*)$/i.exec(headers.authorization ?? '')?.[1] ?? (typeof key === 'string' ? key : '');
   if (auth !== undefined && !isSame(token, auth.bearer)) throw new Refusal(401, 'unauthorized');

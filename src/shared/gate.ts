@@ -148,7 +148,7 @@ export class Gate {
     return new Promise((resolve, reject) => {
       this.count += 1;
       const leave = () => {
-        // Whoever is at the store's is not waiting here any more, and hears of the abort there.
+        // A request that asks the store no longer waits here; the abort reaches it there.
         const place = this.waiting.indexOf(waiter);
         if (place === -1) return;
         this.waiting.splice(place, 1);
@@ -252,7 +252,7 @@ export class Gate {
     }
   }
 
-  /** Waits for the other processes. A store that does not answer holds back nothing (P-7i). */
+  /** Waits for the other processes. If the store does not answer, the request is sent (P-7i). */
   private async enterShared(shared: SharedGate, waiter: Waiter): Promise<void> {
     const { tokens, clock, signal, told } = waiter;
     this.isAtStore = true;

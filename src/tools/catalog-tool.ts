@@ -110,7 +110,7 @@ export type CatalogTool = {
   afterCrash?: 'answer' | 'repeat' | 'reconcile' | 'continue';
   /** Finds out what became of a call that ran when its process died. */
   reconcile?(input: unknown, run: ToolRun): unknown;
-  /** Ends a task of a call to this tool that nobody follows. */
+  /** Cancels the task of a call to this tool that is not being followed. */
   cancelTask?(taskId: string): void;
   /** Takes back what a call did (D-7c). */
   undo?(call: UndoneCall): Promise<unknown>;

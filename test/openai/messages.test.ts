@@ -89,7 +89,7 @@ describe('agents through Anthropic’s Messages API, with the official client', 
     expect(server.events.filter(({ type }) => type === 'session.failed')).toHaveLength(2);
   });
 
-  it('nobody can be asked for approval', async () => {
+  it('a call that needs approval is denied at once, since no user can be asked', async () => {
     const model = rehearsalModel([{ calls: [{ name: 'guarded', input: { path: 'a' } }] }, { text: 'Denied, then.' }]);
     const agent = defineAgent({ name: 'texter', models: [model], tools: { guarded }, finish: 'text' });
     await using server = await messaged([agent]);

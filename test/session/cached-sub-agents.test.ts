@@ -120,7 +120,7 @@ describe('C-9c: the reports of a sub-agent that are used again', () => {
     },
   );
 
-  it('a store that throws fails no call, and is told of', async () => {
+  it('a store that throws fails no call, and an event reports it', async () => {
     const broken = () => {
       throw new Error('the disk is full');
     };

@@ -99,7 +99,7 @@ describe('B-7e: a sub-agent that reads the results of the session above', () => 
     expect(result.counters.tree.requests).toBeLessThanOrEqual(40);
   });
 
-  it('finds no result that nobody keeps, and options that are unknown are refused', async () => {
+  it('finds no result that is not kept, and refuses unknown options', async () => {
     const model = rehearsalModel([
       { calls: [{ name: 'read_result', input: { id: 'r9.9.9' } }] },
       { calls: [{ name: 'final_report', input: { content: 'There is none.' } }] },

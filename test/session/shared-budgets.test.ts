@@ -137,7 +137,7 @@ describe('B-8: a budget that sessions share', () => {
   });
 
   it.each(['abort', 'suspend'] as const)(
-    'what an %s cuts off is counted once, and nobody waits for it',
+    'what an %s cuts off is counted once, and no session waits for it',
     async (how) => {
       const held: (() => void)[] = [];
       let isHeld = true;

@@ -38,7 +38,7 @@ export const brokenJournals: Record<string, Record<string, Broken>> = {
     'lets everybody write': gating(({ read, write }) => ({
       write: async (name, _, state) => write(name, (await read(name)).version, state),
     })),
-    'lets nobody write': gating(() => ({ write: no })),
+    'refuses every write': gating(() => ({ write: no })),
     'forgets the state': gating(({ read }) => ({ read: async (name) => ({ ...(await read(name)), state: '' }) })),
     'has a clock in seconds': gating(({ read }) => ({
       read: async (name) => ({ ...(await read(name)), now: Date.now() / 1_000 }),

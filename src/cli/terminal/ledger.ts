@@ -29,7 +29,7 @@ export class Ledger {
       case 'conversation.compacted':
       case 'compaction.failed': {
         const { turn, asked } = event;
-        // A request for a summary is no attempt (T-9).
+        // A request for a summary does not count as an attempt (T-9).
         if (asked === null) return;
         const { target, usage: tokens, costUsd } = asked;
         this.write('request', event, { turn, attempt: 0, target, tokens, costUsd, fault: null }, undefined);

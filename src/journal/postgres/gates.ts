@@ -2,7 +2,7 @@ import { type GateStore, type KeptGate, unknownGate } from '../../shared/gate-st
 
 type Run = <T extends object>(sql: string, values: readonly unknown[]) => Promise<T[]>;
 
-/** A table of its own, made when a gate is first shared. */
+/** A separate table, created when a gate is first shared. */
 const table =
   'CREATE TABLE IF NOT EXISTS $.gates (name text PRIMARY KEY, version bigint NOT NULL, state text NOT NULL)';
 

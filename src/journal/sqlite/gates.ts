@@ -1,7 +1,7 @@
 import { type GateStore, unknownGate } from '../../shared/gate-store.ts';
 import type { Database } from './database.ts';
 
-/** A table of its own, made when a gate is first shared. */
+/** A separate table, created when a gate is first shared. */
 const table = `CREATE TABLE IF NOT EXISTS gates (
   name TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL, state TEXT NOT NULL
 ) STRICT, WITHOUT ROWID`;

@@ -132,7 +132,7 @@ export class Admissions {
   /** Gives a place back, unless its request has done so. */
   private giveBack(pass: Pass): void {
     pass.unused();
-    // The processes that share the gate are told.
+    // The processes that share the gate learn of it from the store.
     void this.underway.during(() => pass.released);
   }
 

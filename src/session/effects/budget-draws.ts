@@ -65,7 +65,7 @@ export class BudgetDraws {
   }
 }
 
-/** What a gate is told of a request's outcome. */
+/** What a gate learns from the outcome of a request. */
 export function passEnd({ fault, usage, guessedTokens = 0 }: ModelOutcome): PassEnd {
   const tokens = usage.input + usage.output + guessedTokens;
   const retryAfterMs = fault?.retryAfterMs ?? null;

@@ -22,7 +22,7 @@ export const callIsOver = new Error('its call was aborted');
 
 export const budgetSpent = 'The shared budget is spent: do the task yourself, or report what you have.';
 
-/** What the model is told of a sub-agent: its purpose and its input, and why a call is refused if it would be too deep. */
+/** How a sub-agent is offered to the model: its purpose, its input, and the refusal of a call that is too deep. */
 export function offeredAs(
   { name, definition }: Agent,
   { depth, maxDepth }: { depth: number; maxDepth: number },

@@ -38,7 +38,7 @@ export class SubAgents {
       ...{ name, ...offeredAs(agent, this.options) },
       execute: ({ prompt }, run) => {
         const report = () => this.run(name, agent, prompt, run);
-        // Whoever waits for the same budget may wait for this session.
+        // Sessions that wait for the same budget may be waiting for this one.
         const alone = this.options.sharesBudget ? AbortSignal.abort() : this.stopping.signal;
         const hasBegun = this.ended.has(run.callId) || this.restored.has(run.callId);
         return hasBegun ? report() : cachedReport(agent, prompt, run, alone, report);

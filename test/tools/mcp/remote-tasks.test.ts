@@ -163,7 +163,7 @@ describe('a tool of a server that answers with a task', () => {
     await journal.close();
   });
 
-  it('D-2: is cancelled with its session, even if nobody follows it yet', async () => {
+  it('D-2: is cancelled with its session, even if it is not followed yet', async () => {
     const { start } = await processes();
     const { url, ask } = await start();
     const journal = sqliteJournal(freshFile(), { leaseMs: 300 });
