@@ -25,6 +25,7 @@ describe('the two rooms', () => {
     const homes: Record<string, RegExp> = {
       ai: /^src\/(model\/|ui\/|schema\/schema\.ts|vocabulary\/sdk-messages\.ts|tools\/(local|service\/(rest|foreign-input))\.ts)/,
       'fast-deep-equal': /^src\/(tools\/policies|ui\/model-output)\.ts$/,
+      marked: /^src\/platform\/markdown\.ts$/,
       pino: /^src\/observe\/log\/logger\.ts$/,
       ajv: /^src\/schema\/(own-schema|foreign-schema|json-schema-check)\.ts$/,
       re2js: /^src\/schema\/linear-pattern\.ts$/,

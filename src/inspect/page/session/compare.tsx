@@ -151,7 +151,7 @@ function Exchange({ recorded, row }: { recorded: ShownRecording; row: Row }) {
   return (
     <>
       <ReplyPane exchange={exchange} streaming={[]} />
-      <RequestPane exchange={exchange} />
+      <RequestPane recorded={recorded} exchange={exchange} />
     </>
   );
 }

@@ -2,10 +2,11 @@ import { tame } from '../../../../platform/text.ts';
 import type { Row } from '../../../recorded/row-list.ts';
 import { type Exchange, exchangeAt } from '../../../study/exchange.ts';
 import { spentFor } from '../../../study/overview.ts';
+import { Json } from '../../content/content.tsx';
 import type { Store } from '../../store.ts';
 import { dollars, short, span } from '../../text.ts';
 import { AnswersPane, ReplyPane, RequestPane } from './exchange.tsx';
-import { Json, Text } from './parts.tsx';
+import { OutputView } from './parts.tsx';
 
 /** An attempt as a whole, wherever in it the page stands: what was sent, what came, and what became of it. */
 export function AttemptPane({
@@ -29,7 +30,7 @@ export function AttemptPane({
         </section>
       )}
       <section aria-label="Request">
-        <RequestPane exchange={exchange} />
+        <RequestPane recorded={store.recorded} exchange={exchange} />
       </section>
     </>
   );
@@ -81,16 +82,12 @@ function CallPane({ call, exchange }: { call: Row; exchange: Exchange }) {
         ))}
       </div>
       <div class="who">input</div>
-      {sent?.type === 'tool-call' ? (
-        <Text kind="json" text={sent.input} />
-      ) : (
-        <p class="empty">not in the reply itself</p>
-      )}
+      {sent?.type === 'tool-call' ? <Json value={sent.input} /> : <p class="empty">not in the reply itself</p>}
       <div class="who">answer</div>
       {answer === undefined ? (
         <p class="empty">{call.detail === '' ? 'No answer yet.' : tame(call.detail)}</p>
       ) : (
-        <Json value={'value' in answer.output ? answer.output.value : answer.output} />
+        <OutputView output={answer.output} />
       )}
     </section>
   );

@@ -3,6 +3,7 @@ import { tame } from '../../../../platform/text.ts';
 import { contentOfObservation } from '../../../recorded/recording-data.ts';
 import type { Moment } from '../../../recorded/shown-recording.ts';
 import { exchangeAt } from '../../../study/exchange.ts';
+import { Json } from '../../content/content.tsx';
 import type { Store } from '../../store.ts';
 import type { Tab } from '../../tabs.ts';
 import { eventName, stateName } from '../../text.ts';
@@ -11,7 +12,6 @@ import { AnswersPane, ReplyPane, RequestPane } from './exchange.tsx';
 import { FactList } from './facts.tsx';
 import { ItemsPane } from './items.tsx';
 import { Overview } from './overview.tsx';
-import { Json } from './parts.tsx';
 import { Watches } from './watches.tsx';
 import { WhatIfPane } from './what-if.tsx';
 
@@ -53,7 +53,7 @@ function Pane({ store, moment, tab }: Props & { tab: Tab }) {
     case 'why':
       return <Why store={store} moment={moment} />;
     case 'request':
-      return <RequestPane exchange={exchangeAt(store.recorded, store.placeOfAttempt)} />;
+      return <RequestPane recorded={store.recorded} exchange={exchangeAt(store.recorded, store.placeOfAttempt)} />;
     case 'reply':
       return <ReplyPane exchange={exchangeAt(store.recorded, store.placeOfAttempt)} streaming={streamed(store)} />;
     case 'answers':

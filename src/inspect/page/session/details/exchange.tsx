@@ -1,12 +1,17 @@
 import { useState } from 'preact/hooks';
-import type { Fact } from '../../../../../machines/index.ts';
+import type { Fact, ReplyPart } from '../../../../../machines/index.ts';
 import { tame } from '../../../../platform/text.ts';
+import type { ShownRecording } from '../../../recorded/shown-recording.ts';
 import type { Exchange } from '../../../study/exchange.ts';
+import { FileView, Json, Text } from '../../content/content.tsx';
+import { Copy } from '../../content/copy.tsx';
+import { Fold } from '../../content/fold.tsx';
 import { short } from '../../text.ts';
-import { Fold, Json, MessageView, Text } from './parts.tsx';
+import { curlOf } from './copied.ts';
+import { MessageView, OutputView } from './parts.tsx';
 
 /** A request as it was sent, against the one before. */
-export function RequestPane({ exchange }: { exchange: Exchange | null }) {
+export function RequestPane({ recorded, exchange }: { recorded: ShownRecording; exchange: Exchange | null }) {
   if (exchange === null) return <p class="empty">No request has been sent yet.</p>;
   const { turn, attempt, target, number, request, previous, messages, tools } = exchange;
   const shown = messages.filter(({ change }) => change !== 'kept');
@@ -16,7 +21,18 @@ export function RequestPane({ exchange }: { exchange: Exchange | null }) {
       <h2>
         Request {number} · turn {turn}, attempt {attempt} · {tame(target)}
       </h2>
-      {request === null ? <p class="empty">This request was not recorded as sent.</p> : null}
+      {request === null ? (
+        <p class="empty">This request was not recorded as sent.</p>
+      ) : (
+        <p class="copies">
+          <Copy
+            name="copy as curl"
+            title="For an OpenAI-compatible endpoint: BASE_URL says where, API_KEY is its key"
+            text={() => curlOf(recorded, exchange) ?? ''}
+          />{' '}
+          <Copy name="copy as JSON" text={() => JSON.stringify(sentIn(exchange), null, 2)} />
+        </p>
+      )}
       {previous === null ? null : (
         <p class="hint">
           Compared with the previous request: {kept} kept, {messages.filter(({ change }) => change === 'new').length}{' '}
@@ -63,6 +79,17 @@ export function RequestPane({ exchange }: { exchange: Exchange | null }) {
       )}
     </>
   );
+}
+
+/** A request as Pawl holds it, whichever provider it goes to. */
+function sentIn({ target, request, messages, tools }: Exchange) {
+  return {
+    target,
+    instructions: request?.instructions ?? null,
+    messages: messages.filter(({ change }) => change !== 'gone').map(({ message }) => message),
+    notice: request?.notice ?? null,
+    tools: tools.names,
+  };
 }
 
 /** How many messages are shown before one asks for those before them. */
@@ -133,7 +160,7 @@ export function ReplyPane({
         {streaming.map(({ kind, text }, index) => (
           <div class="message assistant" key={index}>
             <div class="who">{kind}</div>
-            <Text kind={kind} text={text} />
+            <Text kind={kind === 'text' ? 'markdown' : kind} text={text} />
           </div>
         ))}
       </>
@@ -167,11 +194,7 @@ export function ReplyPane({
       {reply?.content.map((part, index) => (
         <div class="message assistant" key={index}>
           <div class="who">{part.type}</div>
-          {'text' in part ? (
-            <Text kind={part.type} text={part.text} />
-          ) : (
-            <Json value={'input' in part ? `${part.name} ${part.input}` : part} />
-          )}
+          <ReplyPartView part={part} />
         </div>
       ))}
       {reply?.errors.map((error) => (
@@ -205,6 +228,26 @@ export function ReplyPane({
   );
 }
 
+function ReplyPartView({ part }: { part: ReplyPart }) {
+  switch (part.type) {
+    case 'text':
+      return <Text kind="markdown" text={part.text} />;
+    case 'reasoning':
+      return <Text kind="reasoning" text={part.text} />;
+    case 'tool-call':
+      return (
+        <div class="callpart">
+          <b>→ {tame(part.name)}</b> <Json value={part.input} />
+        </div>
+      );
+    case 'file':
+    case 'reasoning-file':
+      return <FileView part={part} />;
+    default:
+      return <Json value={part} />;
+  }
+}
+
 /** The answers, one for each call, in the order of the calls (C-1). */
 export function AnswersPane({ exchange }: { exchange: Exchange | null }) {
   const calls = exchange?.replied?.calls ?? [];
@@ -227,9 +270,7 @@ export function AnswersPane({ exchange }: { exchange: Exchange | null }) {
               {answer === undefined ? <i>no answer yet</i> : <i>{whoAnswered(answer)}</i>}
               {answer?.slug == null ? null : <span class="slug">{answer.slug}</span>}
             </div>
-            {answer === undefined ? null : (
-              <Json value={'value' in answer.output ? answer.output.value : answer.output} />
-            )}
+            {answer === undefined ? null : <OutputView output={answer.output} />}
           </div>
         );
       })}

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { contentOfObservation } from '../../../recorded/recording-data.ts';
 import type { Moment } from '../../../recorded/shown-recording.ts';
+import { Json } from '../../content/content.tsx';
 import type { Store } from '../../store.ts';
 import { clock } from '../../text.ts';
-import { Json } from './parts.tsx';
 
 const rowPx = 22;
 

@@ -11,9 +11,12 @@ import {
   spentInTree,
 } from '../../../study/overview.ts';
 import { type TimeKind, timeSpent } from '../../../study/timeline.ts';
+import { Json, Text } from '../../content/content.tsx';
+import { Copy } from '../../content/copy.tsx';
+import { Fold } from '../../content/fold.tsx';
 import type { Store } from '../../store.ts';
 import { dollars, short, span } from '../../text.ts';
-import { Fold, Json, Text } from './parts.tsx';
+import { testCommandOf } from './copied.ts';
 
 /** What one asks first: how it ended and why, what was asked, what was said, what it cost, and where the time went. */
 export function Overview({ store }: { store: Store }) {
@@ -24,6 +27,7 @@ export function Overview({ store }: { store: Store }) {
   const waiting = recorded.rows.byId.filter(({ state, ended }) => state === 'waiting' && ended === null);
   const { to } = timesOf(recorded);
   const spent = spentInTree(recorded);
+  const head = recorded.heads.get('');
   return (
     <div class="overview">
       <p class={`story ${root.ended === null ? '' : root.state}`}>{tame(sessionStory(recorded, statusOf(store)))}</p>
@@ -31,15 +35,30 @@ export function Overview({ store }: { store: Store }) {
         {spent.requests} {spent.requests === 1 ? 'request' : 'requests'} · {short(spent.input + spent.output)} tokens ·{' '}
         {dollars(spent.costUsd)} · {span(to - root.at)}
       </p>
+      {head === undefined ? null : (
+        <p class="copies">
+          <Copy
+            name="copy as a test"
+            title="The command that writes a test of this session"
+            text={() => testCommandOf(head)}
+          />
+        </p>
+      )}
       {waiting.map((row) => (
         <p key={row.id} class="waits">
           ◔ {tame(row.title)} {row.detail} since {span(to - row.at)}
         </p>
       ))}
       <h2>Prompt</h2>
-      <Text text={recorded.heads.get('')?.prompt ?? 'none: the conversation is in the messages'} />
+      <Text text={head?.prompt ?? 'none: the conversation is in the messages'} />
       <h2>Report</h2>
-      {report === null ? <p class="empty">No report was accepted.</p> : <Json value={report} />}
+      {report === null ? (
+        <p class="empty">No report was accepted.</p>
+      ) : typeof report === 'string' ? (
+        <Text kind="markdown" text={report} />
+      ) : (
+        <Json value={report} />
+      )}
       <h2>Time</h2>
       <TimeBar recorded={recorded} from={root.at} to={to} />
       <h2>Cost</h2>

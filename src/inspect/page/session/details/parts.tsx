@@ -1,51 +1,6 @@
-import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
-import type { Message } from '../../../../../machines/index.ts';
+import type { Message, ToolOutput } from '../../../../../machines/index.ts';
 import { tame } from '../../../../platform/text.ts';
-
-/** Characters of a text that are shown before one asks for the rest. */
-const longest = 3_000;
-
-/** A text as it is, cut with a word about it. */
-export function Text({ text, kind = '' }: { text: string; kind?: string }) {
-  const [isWhole, setWhole] = useState(false);
-  const isCut = !isWhole && text.length > longest;
-  return (
-    <div class={`text ${kind}`}>
-      {tame(isCut ? text.slice(0, longest) : text)}
-      {isCut ? (
-        <button type="button" class="more" onClick={() => setWhole(true)}>
-          {`… show all ${text.length.toLocaleString('en')} characters`}
-        </button>
-      ) : null}
-    </div>
-  );
-}
-
-/** What is there only once one asks for it: a closed part of a long session would hold thousands of elements. */
-export function Fold({
-  title,
-  isOpen = false,
-  children,
-}: {
-  title: string;
-  isOpen?: boolean;
-  children: () => ComponentChildren;
-}) {
-  const [opened, setOpened] = useState(isOpen);
-  return (
-    <details open={opened} onToggle={(event) => setOpened(event.currentTarget.open)}>
-      <summary>{title}</summary>
-      {opened ? children() : null}
-    </details>
-  );
-}
-
-export function Json({ value }: { value: unknown }) {
-  return (
-    <Text kind="json" text={typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? 'undefined')} />
-  );
-}
+import { FileView, Json, Text } from '../../content/content.tsx';
 
 type Part = Message['content'][number];
 
@@ -62,16 +17,17 @@ export function MessageView({ message, mark, note }: { message: Message; mark: s
         {note === '' ? null : <i>{note}</i>}
       </div>
       {message.content.map((part, index) => (
-        <PartView key={index} part={part} />
+        <PartView key={index} part={part} isSaid={message.role === 'assistant'} />
       ))}
     </div>
   );
 }
 
-function PartView({ part }: { part: Part }) {
+/** A model writes Markdown; anybody else's text is shown as it is. */
+function PartView({ part, isSaid }: { part: Part; isSaid: boolean }) {
   switch (part.type) {
     case 'text':
-      return <Text text={part.text} />;
+      return <Text text={part.text} kind={isSaid ? 'markdown' : ''} />;
     case 'reasoning':
       return <Text kind="reasoning" text={part.text} />;
     case 'tool-call':
@@ -83,10 +39,31 @@ function PartView({ part }: { part: Part }) {
     case 'tool-result':
       return (
         <div class="callpart">
-          <b>← {tame(part.toolName)}</b> <Json value={'value' in part.output ? part.output.value : part.output} />
+          <b>← {tame(part.toolName)}</b> <OutputView output={part.output} />
         </div>
       );
+    case 'file':
+    case 'reasoning-file':
+      return <FileView part={part} />;
     default:
-      return <Text kind="file" text={'mediaType' in part ? `${part.type} (${part.mediaType})` : part.type} />;
+      return <p class="file">{part.type}</p>;
+  }
+}
+
+/** An answer to a call, as the model reads it. */
+export function OutputView({ output }: { output: ToolOutput }) {
+  switch (output.type) {
+    case 'content':
+      return (
+        <>
+          {output.value.map((part, index) =>
+            part.type === 'text' ? <Text key={index} text={part.text} /> : <FileView key={index} part={part} />,
+          )}
+        </>
+      );
+    case 'execution-denied':
+      return <Json value={output} />;
+    default:
+      return <Json value={output.value} />;
   }
 }
