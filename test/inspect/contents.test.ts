@@ -80,7 +80,7 @@ describe.skipIf(!hasBrowser)('S-8: contents are rendered', () => {
   });
   afterAll(() => browser.close());
 
-  it('Markdown of a model as elements, its HTML as text; it loads nothing', async () => {
+  it('S-8f: Markdown of a model as elements, its HTML as text; it loads nothing', async () => {
     const { page, misdeeds } = await openFile(browser, html);
     const reportView = page.locator('.overview .markdown');
     expect(await reportView.locator('.heading').innerText()).toBe('Summary');

@@ -271,6 +271,13 @@ describe.runIf(hasBrowser)('S-8: the sessions of a journal are seen at once', ()
     await expect.poll(() => page.getByLabel('status').locator('option:checked').innerText()).toBe('failed (0)');
     await page.getByLabel('Search the sessions').fill('');
     for (const name of ['slug', 'status']) await page.getByLabel(name).selectOption('');
+    // What was called and asked, and which rules decided, is known once a session was read.
+    await page.getByLabel('tool').selectOption('work');
+    await expect.poll(rows).toHaveLength(1);
+    expect(await page.getByLabel('target').locator('option').allInnerTexts()).toEqual(['any', 'rehearsal:script (1)']);
+    await page.getByLabel('rule').selectOption('F-1');
+    await expect.poll(() => page.getByLabel('tool').locator('option:checked').innerText()).toBe('work (1)');
+    for (const name of ['tool', 'rule']) await page.getByLabel(name).selectOption('');
     // The sessions of a run are below it, unless one looks for some of all.
     const metadata = { run: 'nightly', role: 'run' };
     await runSession(agent('workflow', [report()]), { prompt: 'The run.', sessionId: 'd', ...quiet, metadata });

@@ -4,6 +4,7 @@ import type { Journal, JournalEntry, JournaledSession } from '../../journal/jour
 import { billOf, billTotal } from '../../journal/replay/bill.ts';
 import { redact } from '../../secrets/redact.ts';
 import { writtenSecrets } from '../../secrets/spellings.ts';
+import { ruleFacts } from '../study/rules.ts';
 import { textsIn } from '../study/written.ts';
 import { readQuery } from './query.ts';
 
@@ -27,6 +28,10 @@ export type SessionSummary = {
   costUsd: number | null;
   /** The session that it left. */
   forkOf: string | null;
+  /** What its tree asked and called, and the rules that left a fact in it. */
+  targets: string[];
+  tools: string[];
+  rules: string[];
 };
 
 const mostHits = 500;
@@ -153,10 +158,11 @@ export class SessionIndex {
     { sessionId, agent, status, updatedAt, slugs }: JournaledSession,
     entries: readonly JournalEntry[],
   ): void {
-    const { texts, targets, tools, facts } = contentsOf(entries);
+    const contents = contentsOf(entries);
+    const { texts, targets, tools, facts } = contents;
     const secrets = writtenSecrets(this.secrets());
     const text = redact(texts.join('\n'), secrets);
-    this.summaries.set(sessionId, summaryIn(sessionId, entries, secrets));
+    this.summaries.set(sessionId, { sessionId, ...summaryIn(entries, secrets), ...namesIn(contents, secrets) });
     const list = (words: Iterable<string>) => ` ${[...words].join(' ')} `;
     const { lastInsertRowid } = this.database
       .prepare(
@@ -167,12 +173,11 @@ export class SessionIndex {
   }
 }
 
-function summaryIn(sessionId: string, entries: readonly JournalEntry[], secrets: readonly string[]): SessionSummary {
+function summaryIn(entries: readonly JournalEntry[], secrets: readonly string[]) {
   const { head, requests } = billOf(entries);
   const { usage, costUsd } = billTotal(requests);
   const turns = requests.filter((one) => one.sessionId === head?.sessionId).map(({ turn }) => turn);
   return {
-    sessionId,
     // Cut after the secrets are out, so that none is left in half.
     prompt: redact(head?.prompt ?? '', secrets)
       .slice(0, mostPromptCharacters)
@@ -183,6 +188,14 @@ function summaryIn(sessionId: string, entries: readonly JournalEntry[], secrets:
     costUsd,
     forkOf: head?.fork?.of ?? null,
   };
+}
+
+/** A model may call a tool that is not there, by any name. */
+function namesIn({ targets, tools, facts }: ReturnType<typeof contentsOf>, secrets: readonly string[]) {
+  const rules = Object.entries(ruleFacts).flatMap(([rule, types]) =>
+    types.some((one) => facts.has(one)) ? [rule] : [],
+  );
+  return { targets: [...targets], tools: [...tools].map((name) => redact(name, secrets)), rules };
 }
 
 /** A number of a row: Node binds a number as a REAL, for which FTS5 finds another row, or none. */

@@ -19,6 +19,7 @@ import { pageFile } from '../tape/page-file.ts';
 import { sessionFile } from '../tape/session-file.ts';
 import { cleanRow } from './clean.ts';
 import { forkAt } from './fork.ts';
+import { Inbox } from './inbox.ts';
 import { LiveTape, type TapePiece } from './live-tape.ts';
 import { type Found, SessionIndex, type SessionSummary } from './search.ts';
 import type { WatchedJournal } from './watched-journal.ts';
@@ -68,6 +69,7 @@ export class Shown {
   private readonly journal: WatchedJournal;
   private readonly options: ShownOptions;
   private readonly index: SessionIndex;
+  private readonly inbox: Inbox;
   private readonly tapes = new Map<string, LiveTape>();
   private readonly feeds = new Set<() => void>();
 
@@ -75,6 +77,7 @@ export class Shown {
     this.journal = journal;
     this.options = options;
     this.index = new SessionIndex(journal, options.secrets);
+    this.inbox = new Inbox(journal, options.agents, options.secrets);
   }
 
   secrets(): readonly string[] {
@@ -92,6 +95,7 @@ export class Shown {
     const { sessionId, what } = placeOf(path);
     if (file !== undefined) return new Response(pageFile(file[0]), { headers: { 'content-type': file[1] } });
     if (path === '/sessions') return this.feed(search.has('about'));
+    if (path === '/inbox') return Response.json(await this.inbox.list());
     if (path === '/search') return Response.json(await this.find(search));
     if (what === 'tape') return this.stream(sessionId, request, search);
     if (what !== 'file') throw new Refusal(404, 'nothing is here');
@@ -102,6 +106,7 @@ export class Shown {
 
   async command(path: string, given: unknown): Promise<Response> {
     const { journal, options } = this;
+    if (path === '/inbox') return Response.json({ taken: await this.inbox.decide(given) });
     const { sessionId, what } = placeOf(path);
     if (what === 'forks')
       return Response.json(await forkAt(journal, options.agents, sessionId, given), { status: 201 });

@@ -13,7 +13,7 @@ export function Home() {
   const [rows, setRows] = useState<ReadonlyMap<string, JournaledSession>>(new Map());
   const [about, setAbout] = useState<ReadonlyMap<string, SessionSummary>>(new Map());
   const [query, setQuery] = useState('');
-  const [facets, setFacets] = useState({ agent: '', status: '', slug: '' });
+  const [facets, setFacets] = useState<Partial<Record<Facet, string>>>({});
   const [order, setOrder] = useState<{ column: Column; isUp: boolean } | null>(null);
   const [unfolded, setUnfolded] = useState<readonly string[]>([]);
   const [trouble, setTrouble] = useState('');
@@ -62,13 +62,14 @@ export function Home() {
   const snippets =
     found === null || typeof found === 'string' ? null : new Map(found.hits.map((hit) => [hit.sessionId, hit.snippet]));
   const isSearched = query.trim() !== '';
-  const isMatch = (row: JournaledSession, but?: keyof typeof facets) =>
-    (but === 'status' || facets.status === '' || row.status === facets.status) &&
-    (but === 'agent' || facets.agent === '' || row.agent === facets.agent) &&
-    (but === 'slug' || facets.slug === '' || row.slugs.some((slug) => slug === facets.slug)) &&
+  const isMatch = (row: JournaledSession, but?: Facet) =>
+    facetNames.every((name) => {
+      const asked = facets[name];
+      return name === but || asked === undefined || valuesOf(name, row, about).includes(asked);
+    }) &&
     (!isSearched || snippets?.has(row.sessionId) === true || textOf(row, about).includes(query.toLowerCase()));
   const runs = new Set(all.flatMap((row) => (row.metadata.role === 'run' ? [row.metadata.run] : [])));
-  const isNarrowed = isSearched || Object.values(facets).some((value) => value !== '');
+  const isNarrowed = isSearched || Object.values(facets).some((value) => value !== undefined);
   // The sessions of a run stand below it, once one asks for them, or for some of all sessions.
   const isFolded = ({ waiting: calls, metadata: { run, role } }: JournaledSession) =>
     !isNarrowed &&
@@ -85,26 +86,15 @@ export function Home() {
   }, [waiting]);
   const first = Math.max(0, Math.floor(top / rowPx) - 4);
   const shown = matching.slice(first, first + 60);
-  const counts = (name: keyof typeof facets, of: (row: JournaledSession) => readonly string[]) => {
+  const counts = (name: Facet) => {
+    const asked = facets[name];
     // What is chosen stays in the list, even if the other choices leave nothing of it.
-    const found = new Map<string, number>(facets[name] === '' ? [] : [[facets[name], 0]]);
+    const found = new Map<string, number>(asked === undefined ? [] : [[asked, 0]]);
     for (const row of all)
-      if (isMatch(row, name)) for (const value of of(row)) found.set(value, (found.get(value) ?? 0) + 1);
+      if (isMatch(row, name))
+        for (const value of valuesOf(name, row, about)) found.set(value, (found.get(value) ?? 0) + 1);
     return [...found].sort(([, one], [, other]) => other - one);
   };
-  const facet = (name: keyof typeof facets, values: [string, number][]) => (
-    <label>
-      {name}{' '}
-      <select value={facets[name]} onChange={(event) => setFacets({ ...facets, [name]: event.currentTarget.value })}>
-        <option value="">any</option>
-        {values.map(([value, count]) => (
-          <option key={value} value={value}>
-            {tame(value)} ({count})
-          </option>
-        ))}
-      </select>
-    </label>
-  );
   return (
     <div class="page home">
       <header>
@@ -115,21 +105,28 @@ export function Home() {
           value={query}
           take={setQuery}
         />
-        {facet(
-          'agent',
-          counts('agent', (row) => [row.agent]),
-        )}
-        {facet(
-          'status',
-          counts('status', (row) => [row.status]),
-        )}
-        {facet(
-          'slug',
-          counts('slug', (row) => row.slugs),
-        )}
+        <span class="facets">
+          {facetNames.map((name) => (
+            <label key={name}>
+              {name}{' '}
+              <select
+                value={facets[name] ?? ''}
+                onChange={(event) => setFacets({ ...facets, [name]: event.currentTarget.value || undefined })}
+              >
+                <option value="">any</option>
+                {counts(name).map(([value, count]) => (
+                  <option key={value} value={value}>
+                    {tame(value)} ({count})
+                  </option>
+                ))}
+              </select>
+            </label>
+          ))}
+        </span>
         {chosen.length === 2 ? (
           <a href={`#compare/${chosen.map(encodeURIComponent).join('/')}`}>Compare the two</a>
         ) : null}
+        {waiting === 0 ? null : <a href="#inbox/">Inbox ({waiting})</a>}
         <span class="numbers" role="status">
           {matching.length} of {all.length} · {running} running · {waiting} waiting for a person
         </span>
@@ -190,6 +187,23 @@ export function Home() {
       </main>
     </div>
   );
+}
+
+const facetNames = ['agent', 'status', 'slug', 'target', 'tool', 'rule'] as const;
+type Facet = (typeof facetNames)[number];
+
+/** What a session has of a facet: of the last three, what is known once it was read. */
+function valuesOf(name: Facet, row: JournaledSession, about: ReadonlyMap<string, SessionSummary>): readonly string[] {
+  const known = about.get(row.sessionId);
+  switch (name) {
+    case 'agent':
+    case 'status':
+      return [row[name]];
+    case 'slug':
+      return row.slugs;
+    default:
+      return known?.[`${name}s`] ?? [];
+  }
 }
 
 function byUrgency(one: JournaledSession, other: JournaledSession): number {

@@ -1,6 +1,7 @@
 import { systemClock } from '../../host/clock.ts';
 import type { JournaledSession } from '../../journal/journal.ts';
 import type { Forked } from '../live/fork.ts';
+import type { InboxCall } from '../live/inbox.ts';
 import type { TapePiece } from '../live/live-tape.ts';
 import type { Found, SessionSummary } from '../live/search.ts';
 import type { DeliveryChange } from '../study/what-if.ts';
@@ -37,6 +38,23 @@ async function send(sessionId: string, command: Command): Promise<void> {
   const { taken } = await post(pathOf(sessionId, 'commands'), command);
   if (taken !== true)
     throw new Error('The command had no effect: the session has ended, or another command arrived first.');
+}
+
+/** The calls of all sessions that wait for a person. */
+export async function inbox(): Promise<InboxCall[]> {
+  const response = await fetch('inbox');
+  const answer = await response.json();
+  if (!response.ok) throw new Error(answer.error);
+  return answer;
+}
+
+/** Decides a call that was shown. Resolves with false if it no longer waits, or waits with another input. */
+export async function decide(
+  { sessionId, madeBy, callId, shown }: InboxCall,
+  decision: { approved: boolean; reason?: string },
+): Promise<boolean> {
+  const { taken } = await post('inbox', { sessionId, madeBy, callId, shown, ...decision });
+  return taken === true;
 }
 
 /** How long to wait before the server is looked for again, in ms. */

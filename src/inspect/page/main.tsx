@@ -1,5 +1,6 @@
 import { render } from 'preact';
 import { Home } from './home.tsx';
+import { InboxPage } from './inbox.tsx';
 import { follow } from './live.ts';
 import { unpacked } from './packed.ts';
 import { keepAddress, readAddress } from './session/address.ts';
@@ -39,6 +40,10 @@ async function showServed(): Promise<void> {
     leave = () => {};
     leaveView();
     const [place = '', ...ids] = sessions;
+    if (place === 'inbox' && ids.length > 0) {
+      render(<InboxPage />, document.body);
+      return;
+    }
     const stores = (ids.length === 0 ? [place] : ids).map((sessionId) => {
       const store = new Store(() => new Worker(trustedUrl('page.js')), pictures);
       return { store, start: () => follow(store, sessionId) };

@@ -25,6 +25,8 @@ export type PendingApproval = {
   /** The agent that made the call: that of the session, or a sub-agent in the session `madeBy` of the tree. */
   agent: string;
   madeBy: string;
+  /** The tool names that lead from the session's agent to the sub-agent; empty for the session itself. */
+  path: readonly string[];
   callId: string;
   tool: string;
   input: JsonObject;
@@ -61,8 +63,9 @@ export async function pendingApprovals(
         (event) => event.type === 'tool.approvalRequested' && event.callId === callId && event.sessionId === madeBy,
       );
       if (asked?.type !== 'tool.approvalRequested') continue;
-      const { agent, name: tool, input, at: since } = asked;
-      pending.push({ sessionId: row.sessionId, metadata: row.metadata, agent, madeBy, callId, tool, input, since });
+      const { agent, path, name: tool, input, at: since } = asked;
+      const { sessionId: own, metadata: given } = row;
+      pending.push({ sessionId: own, metadata: given, agent, madeBy, path, callId, tool, input, since });
     }
   }
   return pending.toSorted((one, other) => one.since - other.since);
