@@ -3,7 +3,8 @@ import { gzipSync } from 'node:zlib';
 import { build } from 'vite';
 import { machinesVersion } from '../../machines/index.ts';
 import type { Pictures } from '../../src/inspect/recorded/pictures.ts';
-import { allNodes, drawings, partsOf } from '../../test/graph/drawing.ts';
+import { allNodes, drawings } from '../../test/graph/drawing.ts';
+import { briefPictures } from '../draw/pictures.ts';
 
 /** Builds the page of the inspector: its script, its style, and the drawings of the machines with what they mean. */
 export async function buildInspector(): Promise<void> {
@@ -23,21 +24,17 @@ export async function buildInspector(): Promise<void> {
   const [{ code }] = bundle.output;
   mkdirSync('dist/inspector', { recursive: true });
   const style = readFileSync('src/inspect/page/style.css', 'utf8').replace(/\n\s*/g, '\n');
-  const files = { 'page.js': code.trim(), 'page.css': style.trim(), 'pictures.json': JSON.stringify(pictures()) };
+  const files = { 'page.js': code.trim(), 'page.css': style.trim(), 'pictures.json': JSON.stringify(await pictures()) };
   // A quarter of the size; each is read once.
   for (const [name, text] of Object.entries(files))
     writeFileSync(`dist/inspector/${name}.gz`, gzipSync(text, { level: 9 }));
 }
 
-function pictures(): Pictures {
+async function pictures(): Promise<Pictures> {
   const all = drawings();
   return {
     machines: machinesVersion,
-    drawings: Object.fromEntries(
-      all.flatMap((drawing) =>
-        partsOf(drawing).map(({ name }) => [name, readFileSync(`visualizations/${name}.svg`, 'utf8')]),
-      ),
-    ),
+    drawings: await briefPictures(),
     states: Object.fromEntries(
       all.flatMap(({ root }) => allNodes(root).map(({ id, description, rules }) => [id, { description, rules }])),
     ),

@@ -3,6 +3,7 @@ import { type Arrow, type Drawing, eventText, type Node } from '../../test/graph
 
 const ink = '#1f2430';
 const quiet = '#6b7280';
+const briefSize = 12;
 /** A font whose widths Graphviz knows. The picture adds fallback fonts. */
 const font = 'Arial';
 const fills: Record<Node['kind'], [string, string]> = {
@@ -15,16 +16,54 @@ const fills: Record<Node['kind'], [string, string]> = {
   elsewhere: ['#ffffff', '#94a3b8'],
 };
 
-/** Returns a machine in Graphviz's DOT language. */
-export function dotOf({ title, description, root, arrows }: Drawing): string {
+/** What a drawing says of a state, of an arrow that stays in it, and of one that leaves it; and how close they stand. */
+type Words = {
+  head(drawing: Drawing): string[];
+  state(node: Node): string[];
+  /** What stands below the arrows that stay in a state. */
+  below(node: Node): string[];
+  stay(arrow: Arrow): string[];
+  edge(arrow: Arrow): string[];
+  tip(node: Node): string;
+  space: string;
+};
+
+const whole: Words = {
+  head: ({ title, description }) => [bold(title, 20), small(wrapped(description, 90), 12)],
+  state: stateText,
+  below: ({ rules }) => (rules.length === 0 ? [] : [small(rules.join(' '), 9, '#4338ca')]),
+  stay: stayText,
+  edge: edgeText,
+  tip: ({ description }) => description,
+  space: 'nodesep=0.55, ranksep=0.75, pad=0.3',
+};
+
+/** Names, events and guards in one size, for a page that has the rest beside it. */
+const brief: Words = {
+  head: () => [],
+  state: ({ key }) => [bold(key, briefSize)],
+  below: () => [],
+  stay: (arrow) => [small(`↺ ${[eventText(arrow.event), guardOf(arrow)].join(' ').trim()}`, briefSize, ink)],
+  edge: (arrow) => [
+    ...(arrow.event === '' ? [] : [small(eventText(arrow.event), briefSize, colorOf(arrow) === broken ? broken : ink)]),
+    ...(guardOf(arrow) === '' ? [] : [small(guardOf(arrow), briefSize, '#b45309')]),
+  ],
+  tip: (node) => [node.description, ...doesIn(node), node.rules.join(' ')].filter((text) => text !== '').join('\n'),
+  space: 'nodesep=0.25, ranksep=0.4, pad=0.1',
+};
+
+/** Returns a machine in Graphviz's DOT language: as a whole, or names, events and guards alone. */
+export function dotOf(drawing: Drawing, length: 'whole' | 'brief' = 'whole'): string {
+  const words = length === 'whole' ? whole : brief;
+  const { root, arrows } = drawing;
   // Transitions that stay in a state are listed inside it.
   const inside = (id: string) =>
     arrows
       .filter((arrow) => arrow.source === id && arrow.target === null)
-      .flatMap((arrow) => findable(arrow, stayText(arrow)));
+      .flatMap((arrow) => findable(arrow, words.stay(arrow)));
   const lines = [
     'digraph {',
-    `graph [compound=true, rankdir=TB, nodesep=0.55, ranksep=0.75, pad=0.3, splines=spline, fontname="${font}", fontcolor="${ink}", labelloc=t, label=${label([bold(title, 20), small(wrapped(description, 90), 12)])}];`,
+    `graph [compound=true, rankdir=TB, ${words.space}, splines=spline, fontname="${font}", fontcolor="${ink}", labelloc=t, label=${label(words.head(drawing))}];`,
     `node [fontname="${font}", fontsize=12, fontcolor="${ink}", style="rounded,filled", shape=box, penwidth=1.3, margin="0.42,0.14"];`,
     `edge [fontname="${font}", fontsize=10, fontcolor="${ink}", arrowsize=0.7, penwidth=1.2];`,
     ...(root.initial === null
@@ -34,8 +73,8 @@ export function dotOf({ title, description, root, arrows }: Drawing): string {
           `"__start" -> ${target(root.initial, root)} [${border('lhead', root.initial, root).join('')}];`,
         ]),
     ...wholeNote(inside(root.id)),
-    ...root.children.flatMap((child) => nodeLines(child, inside)),
-    ...bundled(arrows).map((bundle) => edgeLine(bundle, root)),
+    ...root.children.flatMap((child) => nodeLines(child, words, inside)),
+    ...bundled(arrows).map((bundle) => edgeLine(bundle, words, root)),
     '}',
   ];
   return lines.join('\n');
@@ -57,37 +96,41 @@ function wholeNote(stays: readonly string[]): string[] {
   ];
 }
 
-function nodeLines(node: Node, inside: Inside): string[] {
+function nodeLines(node: Node, words: Words, inside: Inside): string[] {
+  const text = [...words.state(node), ...inside(node.id), ...words.below(node)];
   const [fill, line] = fills[node.kind];
   if (node.kind !== 'compound') {
     const shape = shapes[node.kind] ?? 'shape=box';
     return [
-      `"${node.id}" [id="${stateId(node.id)}", ${shape}, fillcolor="${fill}", color="${line}", tooltip="${escaped(node.description)}", label=${label(nodeText(node, inside))}];`,
+      `"${node.id}" [id="${stateId(node.id)}", ${shape}, fillcolor="${fill}", color="${line}", tooltip="${escaped(words.tip(node))}", label=${label(text)}];`,
     ];
   }
   return [
     `subgraph "cluster_${node.id}" {`,
-    `id="${stateId(node.id)}"; style="rounded,filled"; fillcolor="${fill}"; color="${line}"; penwidth=1.3; margin=22; label=${label(nodeText(node, inside))};`,
+    `id="${stateId(node.id)}"; style="rounded,filled"; fillcolor="${fill}"; color="${line}"; penwidth=1.3; margin=22; label=${label(text)};`,
     // Arrows to and from a compound state attach to a point inside it.
     `"__in_${node.id}" [shape=point, width=0.08, color="${quiet}", label=""];`,
     ...(node.initial === null ? [] : [`"__in_${node.id}" -> "${node.initial}" [color="${quiet}", arrowsize=0.5];`]),
-    ...node.children.flatMap((child) => nodeLines(child, inside)),
+    ...node.children.flatMap((child) => nodeLines(child, words, inside)),
     '}',
   ];
 }
 
-function nodeText(node: Node, inside: Inside): string[] {
-  const does = [
-    ...node.entry.map((action) => `entry / ${action}`),
-    ...node.invokes.map((invoke) => `invokes ${invoke}`),
-    ...node.exit.map((action) => `exit / ${action}`),
+/** What happens on entering a state, in it, and on leaving it. */
+function doesIn({ entry, invokes, exit }: Node): string[] {
+  return [
+    ...entry.map((action) => `entry / ${action}`),
+    ...invokes.map((invoke) => `invokes ${invoke}`),
+    ...exit.map((action) => `exit / ${action}`),
   ];
+}
+
+function stateText(node: Node): string[] {
+  const does = doesIn(node);
   return [
     bold(node.key, 13),
     ...(node.description === '' ? [] : [small(wrapped(node.description, 34), 10)]),
     ...(does.length === 0 ? [] : [small(does.join('\n'), 10, ink)]),
-    ...inside(node.id),
-    ...(node.rules.length === 0 ? [] : [small(node.rules.join(' '), 9, '#4338ca')]),
   ];
 }
 
@@ -104,14 +147,14 @@ function bundled(arrows: readonly Arrow[]): [Arrow, ...Arrow[]][] {
   return [...bundles.values()];
 }
 
-function edgeLine(bundle: [Arrow, ...Arrow[]], root: Node): string {
+function edgeLine(bundle: [Arrow, ...Arrow[]], words: Words, root: Node): string {
   const [{ source, target: to }] = bundle;
   const colors = [...new Set(bundle.map((arrow) => colorOf(arrow)))];
   const [first = ink, ...others] = colors;
   const color = others.length === 0 ? first : mixed;
   const rows = bundle.flatMap((arrow, index) => [
     ...(index === 0 ? [] : [rule, gap]),
-    ...findable(arrow, edgeText(arrow)),
+    ...findable(arrow, words.edge(arrow)),
   ]);
   const attributes = [
     `id="${edgeId(source, to)}"`,

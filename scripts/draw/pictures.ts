@@ -22,6 +22,13 @@ export async function pictures(): Promise<Map<string, string>> {
   return files;
 }
 
+/** The drawings for the page, by name. */
+export async function briefPictures(): Promise<Record<string, string>> {
+  const svg = await drawer();
+  const parts = drawings().flatMap(partsOf);
+  return Object.fromEntries(parts.map((part) => [part.name, svg(dotOf(part, 'brief'))]));
+}
+
 async function drawer(): Promise<(dot: string) => string> {
   const graphviz = await Graphviz.load();
   return (dot) => {

@@ -25,7 +25,7 @@ export class Store {
   /** The line that was chosen; null while the step says which is current. */
   chosen: number | null = null;
   /** What the middle shows: when things happened, or the machines. */
-  middle: 'time' | 'machines' = 'time';
+  middle: 'time' | 'machines' | 'closed' = 'time';
   unit: Unit = 'step';
   pane: Pane = 'details';
   /** The chart that stays in view; null for that of the machine that moved. */

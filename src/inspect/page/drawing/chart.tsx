@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { edgeId, stateId } from '../../recorded/picture-ids.ts';
 import type { MachineId, Microstep } from '../../recorded/recording-data.ts';
 import type { Actor, Moment } from '../../recorded/shown-recording.ts';
@@ -7,9 +7,9 @@ import { stateName } from '../text.ts';
 import { trusted } from '../trusted.ts';
 import { light } from './lighting.ts';
 
-/** The smallest scale at which the texts of a drawing can be read. */
-const smallest = 0.72;
-const largest = 1.1;
+/** How much larger than its pane a drawing can be shown. */
+const largest = 8;
+const zoomStep = 1.5;
 
 /** The drawings, by name, with their machines. */
 type Drawn = [MachineId, string];
@@ -35,6 +35,8 @@ export function Charts({ store, moment }: { store: Store; moment: Moment }) {
   const following = frame === undefined ? undefined : drawingOf(store, frame);
   const shown = all.find(([, name]) => name === store.pinned) ?? following;
   const actors = moment.actors.filter(({ scope }) => scope === moment.scope);
+  // Stays while one goes from chart to chart.
+  const [zoom, setZoom] = useState(1);
   return (
     <section class="charts" aria-label="Machines">
       <div class="thumbs">
@@ -60,7 +62,7 @@ export function Charts({ store, moment }: { store: Store; moment: Moment }) {
         })}
       </div>
       {shown === undefined || frame === undefined ? null : (
-        <Chart store={store} shown={shown} actors={actors} frame={frame} />
+        <Chart store={store} shown={shown} actors={actors} frame={frame} zoom={zoom} setZoom={setZoom} />
       )}
     </section>
   );
@@ -95,21 +97,41 @@ function innermost(states: readonly string[]): string {
   return states.reduce((one, other) => (other.length > one.length ? other : one), '');
 }
 
-type ChartProps = { store: Store; shown: Drawn; actors: readonly Actor[]; frame: Microstep };
+type ChartProps = {
+  store: Store;
+  shown: Drawn;
+  actors: readonly Actor[];
+  frame: Microstep;
+  zoom: number;
+  setZoom: (zoom: number) => void;
+};
 
-function Chart({ store, shown: [machine, name], actors, frame }: ChartProps) {
+/** A drawing: whole at first, larger by wheel or button, moved by dragging. */
+function Chart({ store, shown: [machine, name], actors, frame, zoom, setZoom }: ChartProps) {
   const pane = useRef<HTMLDivElement>(null);
   const lit = useRef<Element | null>(null);
+  /** The point of the pane that stays where it is while the drawing grows, as a part of its size. */
+  const fixed = useRef({ x: 0.5, y: 0.5, from: 1 });
   const drawing = useMemo(() => drawn(store.pictures.drawings[name] ?? ''), [store.pictures, name]);
+  const zoomTo = (factor: number, x = 0.5, y = 0.5) => {
+    fixed.current = { x, y, from: zoom };
+    setZoom(Math.min(largest, Math.max(1, zoom * factor)));
+  };
   useLayoutEffect(() => {
     if (drawing === null || pane.current === null) return;
-    const natural = drawing.viewBox.baseVal.width;
-    // Measuring the pane instead would force a second layout.
-    drawing.style.width = `clamp(${smallest * natural}px, 100%, ${largest * natural}px)`;
-    drawing.removeAttribute('width');
-    drawing.removeAttribute('height');
+    drawing.setAttribute('width', '100%');
+    drawing.setAttribute('height', '100%');
     pane.current.replaceChildren(drawing);
   }, [drawing]);
+  useLayoutEffect(() => {
+    if (drawing === null || pane.current === null) return;
+    for (const side of ['width', 'height'] as const) drawing.style[side] = `${100 * zoom}%`;
+    const { x, y, from } = fixed.current;
+    const { clientWidth, clientHeight, scrollLeft, scrollTop } = pane.current;
+    pane.current.scrollLeft = (scrollLeft + x * clientWidth) * (zoom / from) - x * clientWidth;
+    pane.current.scrollTop = (scrollTop + y * clientHeight) * (zoom / from) - y * clientHeight;
+    fixed.current.from = zoom;
+  }, [drawing, zoom]);
   useLayoutEffect(() => {
     if (drawing === null || pane.current === null) return;
     const own = actors.filter((actor) => actor.machine === machine);
@@ -118,16 +140,39 @@ function Chart({ store, shown: [machine, name], actors, frame }: ChartProps) {
   });
   useEffect(() => {
     if (lit.current !== null && pane.current !== null) reveal(pane.current, lit.current);
-  });
+  }, [frame, drawing]);
   return (
-    <div
-      class="chart"
-      data-arrows={frame.machine === machine ? frame.arrows.length : 0}
-      ref={pane}
-      role="img"
-      tabindex={0}
-      aria-label={`${name}: ${statesOf(actors.filter((one) => one.machine === machine))}`}
-    />
+    <div class="zoomed">
+      <div
+        class="chart"
+        data-arrows={frame.machine === machine ? frame.arrows.length : 0}
+        ref={pane}
+        role="img"
+        tabindex={0}
+        aria-label={`${name}: ${statesOf(actors.filter((one) => one.machine === machine))}`}
+        onWheel={(event) => {
+          event.preventDefault();
+          const { left, top, width, height } = event.currentTarget.getBoundingClientRect();
+          const [x, y] = [(event.clientX - left) / width, (event.clientY - top) / height];
+          zoomTo(Math.exp(-event.deltaY / 400), x, y);
+        }}
+        onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
+        onPointerMove={(event) => {
+          if (event.buttons === 1) event.currentTarget.scrollBy(-event.movementX, -event.movementY);
+        }}
+      />
+      <div class="zoom" role="group" aria-label="Size of the drawing">
+        <button type="button" aria-label="Smaller" disabled={zoom === 1} onClick={() => zoomTo(1 / zoomStep)}>
+          −
+        </button>
+        <button type="button" aria-label="Whole" disabled={zoom === 1} onClick={() => zoomTo(1 / zoom)}>
+          whole
+        </button>
+        <button type="button" aria-label="Larger" disabled={zoom === largest} onClick={() => zoomTo(zoomStep)}>
+          +
+        </button>
+      </div>
+    </div>
   );
 }
 

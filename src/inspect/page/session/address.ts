@@ -78,7 +78,7 @@ function takeView(store: Store, { line, step, tab, shows }: View): void {
   store.follows = step === null;
   store.frame = step === null ? store.recorded.microsteps.length - 1 : step - 1;
   store.chosen = line;
-  store.middle = shows === 'machines' ? 'machines' : 'time';
+  store.middle = shows === 'machines' || shows === 'closed' ? shows : 'time';
   store.set({ tab: store.tabs.find((one) => one === tab) ?? store.tabs[0] ?? 'why' });
 }
 

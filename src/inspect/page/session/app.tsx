@@ -15,6 +15,7 @@ import { BoundGauge } from './gauge.tsx';
 import { keyHelp, takeKey } from './keys.ts';
 import { EventList } from './list.tsx';
 import { ScrubBar } from './scrub.tsx';
+import { Splitter } from './splitter.tsx';
 import { useStore } from './use-store.ts';
 import { Waterfall } from './waterfall.tsx';
 
@@ -30,6 +31,8 @@ export function SessionPage({ store }: { store: Store }) {
   }, [store]);
   const { moment } = store;
   const stage = useStages(store);
+  const [widths, setWidths] = useState(chosenWidths);
+  chosenWidths = widths;
   return (
     <div class={`page show-${store.pane}`}>
       <Header store={store} />
@@ -45,9 +48,21 @@ export function SessionPage({ store }: { store: Store }) {
           <Compared one={store.origin.store.recorded} other={store.recorded} names={['happened', 'what if']} />
         </main>
       ) : (
-        <main aria-busy={store.isLoading}>
+        <main aria-busy={store.isLoading} class={store.middle === 'closed' ? 'closed' : ''} style={widthsAs(widths)}>
           <EventList store={store} moment={moment} />
+          <Splitter
+            label="Width of the events"
+            side="left"
+            width={widths.left}
+            set={(left) => setWidths({ ...widths, left })}
+          />
           {stage > 0 ? <Middle store={store} moment={moment} /> : <section class="charts" />}
+          <Splitter
+            label="Width of the details"
+            side="right"
+            width={widths.right}
+            set={(right) => setWidths({ ...widths, right })}
+          />
           {stage > 1 ? <Details store={store} moment={moment} /> : <section class="details" />}
         </main>
       )}
@@ -55,6 +70,14 @@ export function SessionPage({ store }: { store: Store }) {
       {store.showsHelp ? <Help store={store} /> : null}
     </div>
   );
+}
+
+/** The widths of the outer panes in px, if a person chose them: the next session that is shown has them, too. */
+type Widths = { left: number | null; right: number | null };
+let chosenWidths: Widths = { left: null, right: null };
+
+function widthsAs({ left, right }: Widths): Record<string, string> {
+  return { ...(left !== null && { '--left': `${left}px` }), ...(right !== null && { '--right': `${right}px` }) };
 }
 
 /** When things happened, or the machines that decided them. */
@@ -72,8 +95,19 @@ function Middle({ store, moment }: { store: Store; moment: Moment }) {
             {one}
           </button>
         ))}
+        {store.middle === 'closed' ? null : (
+          <button
+            type="button"
+            class="close"
+            aria-label="Close the middle"
+            onClick={() => store.open({ middle: 'closed' })}
+          >
+            ✕
+          </button>
+        )}
       </nav>
-      {store.middle === 'time' ? <Waterfall store={store} moment={moment} /> : <Charts store={store} moment={moment} />}
+      {store.middle === 'time' ? <Waterfall store={store} moment={moment} /> : null}
+      {store.middle === 'machines' ? <Charts store={store} moment={moment} /> : null}
     </div>
   );
 }
