@@ -87,6 +87,14 @@ export function formatDollars(amount: number): string {
   return `$${amount.toFixed(4)}`;
 }
 
+/** Writes a measured time: `17 ms`, `1.2 s`, `3 min 4 s`. */
+export function span(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
+  return `${Math.floor(ms / 3_600_000)} h ${Math.round((ms % 3_600_000) / 60_000)} min`;
+}
+
 /** Writes a time in words: `12 s`, `3 min`, `1 h 20 min`. */
 export function formatDuration(ms: number): string {
   const seconds = Math.ceil(ms / 1_000);

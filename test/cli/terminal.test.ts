@@ -5,8 +5,8 @@ import { stripVTControlCharacters } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { commands, commandTable, commandUsage, generalUsage } from '../../src/cli/command-line.ts';
 import { summary } from '../../src/cli/terminal/counters.ts';
-import { StreamedText } from '../../src/cli/terminal/streamed-text.ts';
-import { clip, wrapped } from '../../src/cli/terminal/text.ts';
+import { StreamedBlocks, StreamedText } from '../../src/cli/terminal/streamed-text.ts';
+import { clip, clipMiddle, wrapped, wrappedPainted } from '../../src/cli/terminal/text.ts';
 import { startModelServer } from '../../src/testing/index.ts';
 import { pawl, pawlOnTerminal } from '../support/pawl.ts';
 import { counters, report } from '../support/session.ts';
@@ -68,15 +68,14 @@ describe('pawl run', () => {
     ]);
     const { code, written, screen } = await pawlOnTerminal(['run', ...on(server.url), 'Go.'], undefined, 60);
     expect(code).toBe(0);
-    expect(written).toContain('\r\u001b[K│  │  ');
-    const plain = stripVTControlCharacters(screen);
+    expect(stripVTControlCharacters(written)).toContain('│  The quick brown fox jumps over the lazy dog, a\r\n');
     for (const part of [
-      '│  │  The quick brown fox jumps over the lazy dog, and\n',
-      '│  │  then it does so again and again and again.\n',
-      '\n- The quick brown fox jumps over the lazy dog, and then it\n  does so again and again and again.\n',
+      '│  The quick brown fox jumps over the lazy dog, and then\n',
+      '│  it does so again and again and again.\n',
+      '\nReport\n\n• The quick brown fox jumps over the lazy dog, and then it\n  does so again and again and again.\n',
       '2 of at most 50 requests · 1 tool call run · 20 tokens in,\n10 out',
     ])
-      expect(plain).toContain(part);
+      expect(screen).toContain(part);
   });
 
   it('NO_COLOR: without colours, also on a terminal', async () => {
@@ -106,6 +105,34 @@ describe('texts for a terminal', () => {
       'text',
     ]);
     expect(wrapped('a\u001bb', 80)).toEqual(['a\\u{1b}b']);
+  });
+
+  it('are cut in their middle, since both ends say something', () => {
+    expect(clipMiddle('{"path":"docs/guides/inspector.md"}', 20)).toBe('{"path":"doc…or.md"}');
+    for (const width of [5, 9, 20, 33])
+      expect([...clipMiddle('{"path":"docs/guides/inspector.md"}', width)]).toHaveLength(width);
+    expect(clipMiddle('short', 20)).toBe('short');
+    expect(clipMiddle('这是一个很长的中文句子', 9)).toBe('这是…句子');
+  });
+
+  it('that are painted are wrapped by what is seen of them', () => {
+    const bold = (text: string) => `\u001b[1m${text}\u001b[22m`;
+    expect(wrappedPainted(`one ${bold('two')} three`, 9)).toEqual([`one ${bold('two')}`, 'three']);
+    expect(wrappedPainted('abcdefghijkl m', 5)).toEqual(['abcde', 'fghij', 'kl m']);
+    expect(wrappedPainted('', 5)).toEqual(['']);
+  });
+
+  it('that stream as Markdown are whole blocks, however they come', () => {
+    const text = '# Head\n\none\ntwo\n\n```js\na\n\nb\n```\n\n- x\n- y\n\n\nend';
+    for (const size of [1, 2, 7, 1_000]) {
+      const streamed = new StreamedBlocks();
+      const pieces = Array.from({ length: Math.ceil(text.length / size) }, (_, index) =>
+        text.slice(index * size, (index + 1) * size),
+      );
+      const blocks = pieces.flatMap((piece) => streamed.takeDelta(piece));
+      expect([...blocks, streamed.end()]).toEqual(['# Head', 'one\ntwo', '```js\na\n\nb\n```', '- x\n- y', 'end']);
+      expect(streamed.end()).toBeNull();
+    }
   });
 
   it('that stream are the same lines as the whole', () => {

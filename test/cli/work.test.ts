@@ -33,6 +33,9 @@ describe('pawl work', () => {
     expect(at.every((index) => index >= 0)).toBe(true);
     expect(at).toEqual(at.toSorted((one, other) => one - other));
     expect(stdout).toContain('4 in 4 sessions');
+    expect(stdout.match(/^│ {2}│ {2}└─ (worker|tester) succeeded {2}\d+ ms · 1 request · 15 tokens$/gm)).toHaveLength(
+      4,
+    );
     expect(stdout).toMatch(/tokens +40 in, 20 out/);
     expect(stdout).toMatch(/warning +FEAT-001: worker changed no file\./);
     expect(server.requests).toHaveLength(4);

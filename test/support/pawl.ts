@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { screenOf } from './screen.ts';
 
 /** The built command, which starts faster; a copy of the sources alone has none. */
 const built = 'dist/src/cli/main.js';
@@ -83,8 +84,7 @@ export async function pawlOnTerminal(
       );
   });
   const code: number | null = await new Promise((resolve) => child.on('close', resolve));
-  const lines = written.split(/\r*\n/);
-  return { code, written, screen: lines.map((line) => line.slice(line.lastIndexOf('\r') + 1)).join('\n') };
+  return { code, written, screen: screenOf(written).join('\n') };
 }
 
 /** Starts the command in a process group of its own, as a terminal does; `interrupt` signals all of the group. */

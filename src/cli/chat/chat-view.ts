@@ -2,14 +2,15 @@ import type { SessionEvent } from '../../observe/events.ts';
 import { tame } from '../../platform/text.ts';
 import type { SessionResult } from '../../session/session.ts';
 import { summary } from '../terminal/counters.ts';
+import { markdownLines } from '../terminal/markdown.ts';
 import { Screen } from '../terminal/screen.ts';
-import { StreamedText } from '../terminal/streamed-text.ts';
+import { StreamedBlocks } from '../terminal/streamed-text.ts';
 import { clip, wrapped } from '../terminal/text.ts';
 
 /** Shows a conversation: the text as it comes, and a line for whatever else happens. */
 export class ChatView {
   private readonly screen: Screen;
-  private readonly text = new StreamedText();
+  private readonly text = new StreamedBlocks();
   /** Whether this session's last reply was shown as it came. */
   private wasStreamed = false;
 
@@ -62,7 +63,7 @@ export class ChatView {
       const detail = failure.detail === null ? '' : `: ${failure.detail}`;
       this.line(this.screen.paint('red', clip(`${result.status} (${slugs.join(', ')})${detail}`, 400)));
     } else if (!this.wasStreamed) {
-      for (const line of wrapped(String(report.content), this.width())) this.line(line);
+      this.said(String(report.content));
     }
     this.note(summary(result, bound));
   }
@@ -79,13 +80,20 @@ export class ChatView {
 
   private stream(delta: string): void {
     this.wasStreamed = true;
-    for (const line of this.text.takeDelta(delta, this.width())) this.line(line);
+    for (const block of this.text.takeDelta(delta)) {
+      this.said(block);
+      this.line('');
+    }
     this.screen.last(this.text.growing(this.width()));
+  }
+
+  private said(text: string): void {
+    for (const line of markdownLines(text, this.screen)) this.line(line);
   }
 
   private endText(): void {
     const rest = this.text.end();
-    if (rest !== null && rest !== '') this.line(rest);
+    if (rest !== null) this.said(rest);
   }
 
   private width(): number {

@@ -1,9 +1,9 @@
 import { styleText } from 'node:util';
 
-/** What a view writes to: lines that stay and, on a terminal, a last one that the next takes the place of. */
+/** What a view writes to: lines that stay and, on a terminal, some below them that the next ones take the place of. */
 export class Screen {
   private readonly out: NodeJS.WriteStream;
-  private shown: string | null = null;
+  private shown: readonly string[] = [];
 
   constructor(out: NodeJS.WriteStream) {
     this.out = out;
@@ -15,12 +15,12 @@ export class Screen {
 
   /** The columns of a line of a view. */
   get width(): number {
-    return Math.max(20, Math.min(this.out.columns || 120, 160));
+    return Math.max(20, Math.min(this.out.columns || 120, 200));
   }
 
   /** The columns of running text; without a terminal, lines are as long as they are. */
   get textWidth(): number {
-    return this.isTerminal ? this.width : Number.POSITIVE_INFINITY;
+    return this.isTerminal ? Math.min(this.width, 120) : Number.POSITIVE_INFINITY;
   }
 
   line(text: string): void {
@@ -28,17 +28,17 @@ export class Screen {
     this.out.write(`${text}\n`);
   }
 
-  /** Shows a line until the next one. Without a terminal, nothing. */
-  last(text: string): void {
-    if (!this.isTerminal || text === this.shown) return;
+  /** Shows lines of at most `width` columns until the next ones. Without a terminal, nothing. */
+  last(...lines: readonly string[]): void {
+    if (!this.isTerminal || lines.join('\n') === this.shown.join('\n')) return;
     this.clear();
-    this.out.write(text);
-    this.shown = text;
+    this.out.write(lines.join('\n'));
+    this.shown = lines;
   }
 
   clear(): void {
-    if (this.shown !== null) this.out.write('\r\u001b[K');
-    this.shown = null;
+    if (this.shown.length > 0) this.out.write(`\r\u001b[K${'\u001b[A\u001b[K'.repeat(this.shown.length - 1)}`);
+    this.shown = [];
   }
 
   paint(style: Parameters<typeof styleText>[0], text: string): string {

@@ -36,3 +36,43 @@ export class StreamedText {
     return rest;
   }
 }
+
+/** Text that comes in pieces, as whole blocks of Markdown: paragraphs, lists, blocks of code. */
+export class StreamedBlocks {
+  private text = '';
+  /** How much of the text has been looked at, up to the end of a line. */
+  private seen = 0;
+  private block = new CodeBlock();
+
+  /** Takes a piece. Returns the blocks that are complete now. */
+  takeDelta(delta: string): string[] {
+    this.text += delta;
+    const blocks: string[] = [];
+    for (let end = this.text.indexOf('\n', this.seen); end !== -1; end = this.text.indexOf('\n', this.seen)) {
+      const line = this.text.slice(this.seen, end);
+      this.seen = end + 1;
+      if (this.block.takes(line) || line.trim() !== '') continue;
+      const whole = this.text.slice(0, end).trim();
+      if (whole !== '') blocks.push(whole);
+      this.text = this.text.slice(this.seen);
+      this.seen = 0;
+    }
+    return blocks;
+  }
+
+  /** The end of the block that is not complete yet, as much as fits in a line. */
+  growing(width: number): string {
+    const last = this.text.slice(this.text.lastIndexOf('\n') + 1);
+    const tail = last.slice(-8 * width).replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, '');
+    return wrappedLine(shownLine(tail), width).at(-1) ?? '';
+  }
+
+  /** Ends the text. Returns its last block; null if nothing is left. */
+  end(): string | null {
+    const rest = this.text.trim();
+    this.text = '';
+    this.seen = 0;
+    this.block = new CodeBlock();
+    return rest === '' ? null : rest;
+  }
+}

@@ -12,6 +12,20 @@ export function clip(text: string, width: number): string {
   return `${space > cut.length / 2 ? cut.slice(0, space) : cut}…`;
 }
 
+/** Returns the text as one line of at most `width` columns, without its middle if it is longer. */
+export function clipMiddle(text: string, width: number): string {
+  const line = oneLine(text);
+  if (!isWider(line, width)) return line;
+  const head = headOfWidth(line, Math.max(1, Math.ceil((width - 1) * 0.6)));
+  const backwards = [...graphemes.segment(line.slice(head.length))].reverse();
+  let tail = '';
+  for (const { segment } of backwards) {
+    if (columnsOf(head) + 1 + columnsOf(segment + tail) > width) break;
+    tail = segment + tail;
+  }
+  return `${head}…${tail}`;
+}
+
 /** Returns the text as one line. */
 export function oneLine(text: string): string {
   return tame(text).replace(/\s+/g, ' ').trim();
@@ -81,6 +95,25 @@ export function wrappedLine(line: string, width: number): string[] {
   return [...lines, rest];
 }
 
+/** Wraps a painted line between its words; a word that is wider than a line is cut if it is not painted. */
+export function wrappedPainted(line: string, width: number): string[] {
+  const lines: string[] = [];
+  let current: string | null = null;
+  const seen = (text: string) => columnsOf(stripVTControlCharacters(text));
+  for (const word of line.split(' ')) {
+    const whole: string = current === null ? word : `${current} ${word}`;
+    if (seen(whole) <= width) {
+      current = whole;
+      continue;
+    }
+    if (current !== null) lines.push(current);
+    const parts: string[] = word.includes('\u001b') ? [word] : wrappedLine(word, width);
+    lines.push(...parts.slice(0, -1));
+    current = parts.at(-1) ?? '';
+  }
+  return [...lines, current ?? ''];
+}
+
 const graphemes = new Intl.Segmenter();
 
 /** Characters that take two columns: those of East Asia, and emoji. */
@@ -90,7 +123,8 @@ const wide =
 /** The codes that paint a text. */
 const escapes = new RegExp(`(${String.fromCharCode(27)}\\[[\\d;]*m)`);
 
-function columnsOf(text: string): number {
+/** The columns that a text without codes takes on a terminal. */
+export function columnsOf(text: string): number {
   let columns = 0;
   for (const { segment } of graphemes.segment(text)) columns += wide.test(segment) ? 2 : 1;
   return columns;

@@ -1,32 +1,52 @@
 import type { Counters } from '../../../machines/index.ts';
 import type { Agent } from '../../agent/definition.ts';
+import { systemClock } from '../../host/clock.ts';
 import type { SessionEvent } from '../../observe/events.ts';
-import { counted } from '../../platform/text.ts';
-import { callIn } from '../../session/recovery/messages.ts';
+import { span } from '../../platform/text.ts';
 import type { SessionResult } from '../../session/session.ts';
 import { statusText, summary } from './counters.ts';
+import { markdownLines } from './markdown.ts';
 import { Screen } from './screen.ts';
+import { type InFlight, isSessionEnd, SessionTree } from './session-tree.ts';
 import { StreamedText } from './streamed-text.ts';
-import { clip, clipPainted, oneLine, wrapped } from './text.ts';
+import { clip, clipPainted, wrapped } from './text.ts';
+
+/** A session of the tree. A sub-agent's lines are kept until it ends, so that those of several do not mix. */
+type Shown = {
+  tree: SessionTree;
+  /** The session that called it, and the call; null for the session itself. */
+  above: Shown | null;
+  callId: string | null;
+  agent: string;
+  depth: number;
+  kept: string[];
+};
+
+/** The most lines about what is in flight. */
+const mostInFlight = 8;
+const tickMs = 1_000;
 
 /**
- * The live view of a session: a tree of session > turn > attempt > tool that grows with each event. On a terminal, a
- * status line below it shows how much of the bound is used.
+ * The live view of a session: a tree that grows with what happened. On a terminal, what is in flight stands below it, with
+ * its seconds, and a line that shows how much of the bound is used.
  */
 export class TerminalView {
   private readonly screen: Screen;
   private readonly agent: Agent;
+  private readonly root: Shown;
+  /** The sub-agents that run, by their sessions. */
+  private readonly below = new Map<string, Shown>();
   private counters: (() => Readonly<Counters>) | null = null;
   /** The text of the reply that streams. */
   private readonly text = new StreamedText();
-  /** When a session last asked for a place at a gate (epoch ms). */
-  private askedAt = 0;
-  /** The inputs of the calls in progress, by session and call. */
-  private readonly inputs = new Map<string, string>();
+  private growing = '';
+  private begunAt: number | null = null;
+  private cancelTick: (() => void) | null = null;
 
   constructor(out: NodeJS.WriteStream, agent: Agent) {
     this.screen = new Screen(out);
     this.agent = agent;
+    this.root = this.shownBelow(null, null, agent.name);
   }
 
   /** Sets what returns the counters for the status line. */
@@ -35,156 +55,135 @@ export class TerminalView {
   }
 
   show(event: SessionEvent): void {
+    this.begunAt ??= event.at;
     if (event.type === 'model.delta') {
       this.stream(event);
       return;
     }
-    // A sub-agent's session is indented below the call that it answers.
-    const margin = '│  │  '.repeat(event.path.length);
-    for (const line of this.lines(event)) this.screen.line(clipPainted(`${margin}${line}`, this.screen.width));
-    this.status();
+    if (event.type === 'subAgent.started') {
+      const above = this.shownFor(event);
+      this.below.set(event.childSessionId, this.shownBelow(above, event.callId, event.name));
+    }
+    if (event.type === 'subAgent.ended') this.release(event.childSessionId);
+    const shown = this.shownFor(event);
+    const isEnd = shown === this.root && isSessionEnd(event);
+    const said = event.type === 'attempt.replied' ? this.saidIn(event, shown) : [];
+    const lines = shown.tree.takeEvent(event);
+    // The end of the session itself is told with its result.
+    for (const line of [...said, ...(isEnd ? [] : lines)]) this.line(shown, line);
+    this.refresh();
   }
 
   end(result: SessionResult): void {
+    this.cancelTick?.();
+    for (const sessionId of [...this.below.keys()].reverse()) this.release(sessionId);
+    this.screen.clear();
     const { status, report, slugs } = result;
     const mark = result.success
-      ? this.paint('green', `● ${status}`)
-      : this.paint('red', `● ${status}: ${slugs.join(', ')}`);
+      ? this.screen.paint('green', `● ${status}`)
+      : this.screen.paint('red', `● ${status}: ${slugs.join(', ')}`);
+    const took = this.begunAt === null ? '' : `${span(systemClock.now() - this.begunAt)} · `;
+    const end = `└─ ${mark}  ${this.screen.paint('dim', `${took}report: ${report.source}`)}`;
+    this.screen.line(clipPainted(end, this.screen.width));
     this.screen.line('');
-    this.screen.line(`${mark}  ${this.paint('dim', `report: ${report.source}`)}`);
-    this.screen.line('');
-    const text = typeof report.content === 'string' ? report.content : JSON.stringify(report.content, null, 2);
-    for (const line of wrapped(text, this.screen.textWidth)) this.screen.line(line);
+    const { content } = report;
+    const lines =
+      typeof content === 'string'
+        ? markdownLines(content, this.screen)
+        : wrapped(JSON.stringify(content, null, 2), this.screen.textWidth);
+    for (const line of lines) this.screen.line(line);
     this.screen.line('');
     for (const line of wrapped(summary(result, this.bound()), this.screen.textWidth))
-      this.screen.line(this.paint('dim', line));
+      this.screen.line(this.screen.paint('dim', line));
   }
 
-  private lines(event: SessionEvent): string[] {
-    switch (event.type) {
-      case 'session.started':
-        return [
-          `${event.path.length === 0 ? '' : '├─ '}${this.paint('bold', `session ${clip(event.agent, 64)}`)}  ${this.paint('dim', `${event.maxTurns} turns x ${event.maxRetries} attempts = at most ${event.maxTurns * event.maxRetries} requests`)}`,
-        ];
-      case 'session.resumed':
-        return [
-          this.paint('bold', `session ${clip(event.agent, 64)} resumed`) +
-            (event.interrupted.length === 0
-              ? ''
-              : this.paint('yellow', `  interrupted: ${event.interrupted.join(', ')}`)),
-        ];
-      case 'turn.started':
-        return [
-          `├─ turn ${event.turn}${event.isLastTurn ? this.paint('yellow', '  last turn: only the report is permitted') : ''}`,
-        ];
-      case 'attempt.started':
-        return [
-          `│  ├─ attempt ${event.attempt}  ${this.paint('dim', event.target)}`,
-          ...(event.notice === null ? [] : [`│  │  ${this.paint('cyan', oneLine(event.notice))}`]),
-        ];
-      case 'attempt.replied': {
-        const rest = this.text.end();
-        if (rest !== null) return rest === '' ? [] : [this.said(rest)];
-        const text = event.reply?.content.find((part) => part.type === 'text');
-        return text?.type === 'text' && text.text.trim() !== ''
-          ? [`│  │  ${this.paint('dim', `"${clip(text.text, this.screen.width - 12)}"`)}`]
-          : [];
-      }
-      case 'progress.reported':
-        return [`│  │  ${this.paint('magenta', `… ${oneLine(event.message)}`)}`];
-      case 'tool.approvalRequested':
-        return [
-          `│  │  ├─ ${clip(event.name, 64)}  ${this.paint('yellow', 'waiting for approval')}  ${oneLine(JSON.stringify(event.input))}`,
-        ];
-      case 'tool.requested':
-        this.inputs.set(callIn(event, event.callId), clip(JSON.stringify(event.input), 40));
-        return [];
-      case 'tool.answered': {
-        const input = this.inputs.get(callIn(event, event.callId)) ?? '';
-        this.inputs.delete(callIn(event, event.callId));
-        const name = event.name === '' ? '(no name)' : clip(event.name, 64);
-        const { slug, result, output } = event;
-        const size = output.type === 'text' ? counted(Buffer.byteLength(output.value), 'byte') : output.type;
-        const [outcome, about] = slug === null ? ['ok', size] : [slug, oneLine(result.message)];
-        // The outcome has to be seen; of the input, what there is room for.
-        const room =
-          this.screen.width -
-          5 * event.path.length -
-          name.length -
-          outcome.length -
-          (slug === null ? size.length : 0) -
-          14;
-        const called = input === '' || input === '{}' || room < 4 ? name : `${name} ${clip(input, room)}`;
-        const painted = this.paint(slug === null ? 'green' : 'red', outcome);
-        return [`│  │  ├─ ${called}  ${painted}  ${this.paint('dim', about)}`];
-      }
-      case 'attempt.failed':
-        return [
-          `│  │  ${this.paint('red', `failed: ${event.slugs.join(', ')}`)}${event.detail === null ? '' : this.paint('dim', `  ${oneLine(event.detail)}`)}`,
-        ];
-      case 'wait.started':
-        return [
-          `│  ├─ ${this.paint('yellow', `waiting ${((event.dueAt - event.at) / 1_000).toFixed(1)} s for ${event.target}`)}`,
-        ];
-      case 'admission.requested':
-        this.askedAt = event.at;
-        return [];
-      case 'admission.ended': {
-        const waitedMs = event.at - this.askedAt;
-        return waitedMs < 100
-          ? []
-          : [`│  ├─ ${this.paint('yellow', `waited ${(waitedMs / 1_000).toFixed(1)} s for a place`)}`];
-      }
-      case 'session.collapsed':
-        return [`├─ ${this.paint('yellow', `collapse: ${event.from} turns cut to ${event.to} (${event.reason})`)}`];
-      case 'conversation.compacted':
-        return [`├─ ${this.paint('yellow', 'compacted')}  ${this.paint('dim', oneLine(event.message))}`];
-      case 'compaction.failed':
-        return [`├─ ${this.paint('yellow', 'not compacted')}  ${this.paint('dim', oneLine(event.detail))}`];
-      case 'server.connected':
-        return [`├─ ${this.paint('dim', `MCP server ${event.server}: ${counted(event.tools.length, 'tool')}`)}`];
-      case 'server.lost':
-      case 'server.unavailable':
-        return [`├─ ${this.paint('yellow', `MCP server ${event.server}: ${oneLine(event.message)}`)}`];
-      case 'target.excluded':
-        return [
-          `├─ ${this.paint('red', `${event.target} dropped: ${event.slug}`)}  ${this.paint('dim', oneLine(event.detail))}`,
-        ];
-      case 'session.stopping':
-        return [`├─ ${this.paint('yellow', 'stopping')}`];
-      case 'session.aborting':
-        return [`├─ ${this.paint('red', `aborting: ${oneLine(event.reason)}`)}`];
-      case 'report.rejected':
-        return [
-          `│  │  ${this.paint('red', `report rejected: ${event.slug}`)}  ${this.paint('dim', oneLine(event.reasons))}`,
-        ];
-      default:
-        return [];
-    }
+  private shownBelow(above: Shown | null, callId: string | null, agent: string): Shown {
+    const depth = above === null ? 0 : above.depth + 1;
+    // A sub-agent stands below the attempt that called it, two levels further in.
+    const tree = new SessionTree(
+      (...styled) => this.screen.paint(...styled),
+      () => this.screen.width - 6 * depth,
+    );
+    return { tree, above, callId, agent, depth, kept: [] };
   }
 
-  /** Shows text as it comes: whole lines, and the one that grows in place of the status line. */
+  /** A sub-agent that began before a crash was not seen to begin. */
+  private shownFor({ sessionId, path, agent }: SessionEvent): Shown {
+    const known = this.below.get(sessionId);
+    if (known !== undefined || path.length === 0) return known ?? this.root;
+    const shown = this.shownBelow(this.root, null, agent);
+    this.below.set(sessionId, shown);
+    return shown;
+  }
+
+  private line(shown: Shown, text: string): void {
+    if (shown.above !== null) shown.kept.push(text);
+    else this.screen.line(clipPainted(text, this.screen.width));
+  }
+
+  /** Shows the lines of a sub-agent that has ended, in a block. */
+  private release(sessionId: string): void {
+    const shown = this.below.get(sessionId);
+    if (shown?.above == null) return;
+    this.below.delete(sessionId);
+    for (const [index, line] of shown.kept.entries()) this.line(shown.above, `│  ${index === 0 ? '├─' : '│ '} ${line}`);
+  }
+
+  private saidIn(event: Extract<SessionEvent, { type: 'attempt.replied' }>, { tree, above }: Shown): string[] {
+    this.growing = '';
+    const rest = above === null ? this.text.end() : null;
+    if (rest !== null) return rest === '' ? [] : [tree.said(rest)];
+    const text = event.reply?.content.find((part) => part.type === 'text');
+    if (text?.type !== 'text' || text.text.trim() === '') return [];
+    return [tree.said(`"${clip(text.text, this.screen.width - 12)}"`)];
+  }
+
+  /** Shows text as it comes: whole lines, and the one that grows. */
   private stream({ kind, delta, path }: Extract<SessionEvent, { type: 'model.delta' }>): void {
     if (kind !== 'text' || path.length > 0 || !this.screen.isTerminal) return;
-    for (const line of this.text.takeDelta(delta, this.screen.width - 8)) this.screen.line(this.said(line));
-    this.screen.last(this.said(this.text.growing(this.screen.width - 8)));
-  }
-
-  private said(line: string): string {
-    return `│  │  ${this.paint('dim', line)}`;
+    const width = this.screen.width - 5;
+    for (const line of this.text.takeDelta(delta, width)) this.screen.line(this.root.tree.said(line));
+    this.growing = this.root.tree.said(this.text.growing(width));
+    this.refresh();
   }
 
   private bound(): number {
     return this.agent.limits.maxTurns * this.agent.limits.maxRetries;
   }
 
-  private status(): void {
-    if (this.counters === null) return;
-    const text = statusText(this.counters(), this.bound());
-    this.screen.last(this.paint('inverse', ` ${clip(text, this.screen.width - 2)} `));
+  /** Draws what is in flight and the status again, and each second from now on. */
+  private refresh(): void {
+    if (!this.screen.isTerminal) return;
+    this.cancelTick?.();
+    const all = [this.root, ...this.below.values()];
+    // A question stands there.
+    if (all.some(({ tree }) => tree.waits)) {
+      this.screen.clear();
+      return;
+    }
+    const flying = all.flatMap((shown) => this.flyingIn(shown, all));
+    const lines = flying.slice(0, mostInFlight).map((text) => clipPainted(text, this.screen.width));
+    if (flying.length > mostInFlight) lines.push(`   and ${flying.length - mostInFlight} more`);
+    if (this.growing !== '') lines.push(this.growing);
+    if (this.counters !== null) {
+      const text = statusText(this.counters(), this.bound());
+      lines.push(this.screen.paint('inverse', ` ${clip(text, this.screen.width - 2)} `));
+    }
+    this.screen.last(...lines);
+    this.cancelTick = flying.length === 0 ? null : systemClock.alarm(tickMs, () => this.refresh());
   }
 
-  private paint(...styled: Parameters<Screen['paint']>): string {
-    return this.screen.paint(...styled);
+  /** What a session is doing; a sub-agent stands for its call. */
+  private flyingIn(shown: Shown, all: readonly Shown[]): string[] {
+    const isBelow = ({ callId }: InFlight) =>
+      callId !== null && all.some((one) => one.above === shown && one.callId === callId);
+    return shown.tree
+      .inFlight()
+      .filter((one) => !isBelow(one))
+      .map(({ text, at }) => {
+        const who = shown.above === null ? '' : `${clip(shown.agent, 24)}: `;
+        const seconds = Math.max(0, Math.floor((systemClock.now() - at) / 1_000));
+        return `${this.screen.paint('cyan', '◌')} ${this.screen.paint('dim', `${seconds} s`.padStart(5))}  ${who}${text}`;
+      });
   }
 }

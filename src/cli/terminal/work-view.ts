@@ -1,12 +1,17 @@
 import { reasonOf } from '../../../machines/index.ts';
 import type { SessionEvent } from '../../observe/events.ts';
-import { counted, tame } from '../../platform/text.ts';
+import { counted, formatDollars, span, tame } from '../../platform/text.ts';
 import { callIn } from '../../session/recovery/messages.ts';
+import type { Metadata } from '../../vocabulary/metadata.ts';
 import type { WorkflowEvent } from '../../workflow/options.ts';
 import type { WorkflowResult } from '../../workflow/run/run-workflow.ts';
 import { thousands } from './counters.ts';
 import { Screen } from './screen.ts';
+import { isSessionEnd } from './session-tree.ts';
 import { clip, clipPainted, oneLine } from './text.ts';
+
+/** A session of the run so far. `lines`: what failed in it. */
+type InSession = { at: number; requests: number; tokens: number; costUsd: number | null; lines: string[] };
 
 /** The live view of a run. On a terminal, a status line shows the queue, phase and consecutive failures. */
 export class WorkView {
@@ -20,6 +25,8 @@ export class WorkView {
   private requests = 0;
   private toolCalls = 0;
   private tokens = 0;
+  /** The trees of sessions that run, by their metadata. */
+  private readonly sessions = new Map<string, InSession>();
   /** The tools that are running, by their calls. */
   private readonly tools = new Map<string, string>();
 
@@ -49,27 +56,53 @@ export class WorkView {
     else this.phase = phase;
   }
 
-  /** Counts requests, calls and tokens of the sessions, and shows failures and the tool that is running. */
-  showSession(event: SessionEvent): void {
-    if (event.type === 'attempt.started') this.requests += 1;
-    if (event.type === 'attempt.replied') this.tokens += event.usage.input + event.usage.output;
+  /** Counts requests, calls and tokens of the sessions, and shows each that has ended, with what failed in it. */
+  showSession(event: SessionEvent, metadata: Metadata): void {
+    // A tree of sessions has the metadata of its root, which no other has at the same time.
+    const key = JSON.stringify(metadata);
+    const own = this.sessions.get(key) ?? { at: event.at, requests: 0, tokens: 0, costUsd: 0, lines: [] };
+    this.sessions.set(key, own);
+    if (event.type === 'attempt.started') {
+      this.requests += 1;
+      own.requests += 1;
+    }
+    if (event.type === 'attempt.replied') {
+      const tokens = event.usage.input + event.usage.output;
+      this.tokens += tokens;
+      own.tokens += tokens;
+      own.costUsd = event.costUsd === null || own.costUsd === null ? null : own.costUsd + event.costUsd;
+    }
     if (event.type === 'tool.started') this.tools.set(callIn(event, event.callId), event.name);
     if (event.type === 'tool.answered') {
       this.toolCalls += 1;
       this.tools.delete(callIn(event, event.callId));
+      if (event.slug !== null) own.lines.push(`${clip(event.name, 40)}: ${event.slug}`);
     }
-    if (event.type === 'attempt.failed') {
-      const where = `${clip(event.agent, 40)} turn ${event.turn}, attempt ${event.attempt}`;
-      this.screen.line(
-        clipPainted(`│  │  ${this.paint('dim', `${where}: ${event.slugs.join(', ')}`)}`, this.screen.width),
-      );
-    }
-    if (event.type === 'tool.answered' && event.slug !== null) {
-      this.screen.line(
-        clipPainted(`│  │  ${this.paint('dim', `${clip(event.name, 40)}: ${event.slug}`)}`, this.screen.width),
-      );
+    if (event.type === 'attempt.failed')
+      own.lines.push(`turn ${event.turn}, attempt ${event.attempt}: ${event.slugs.join(', ')}`);
+    if (event.path.length === 0 && isSessionEnd(event)) {
+      this.sessions.delete(key);
+      for (const line of [
+        ...own.lines.map((one) => `├─ ${this.paint('dim', one)}`),
+        this.sessionLine(event, own, metadata),
+      ])
+        this.screen.line(clipPainted(`│  │  ${line}`, this.screen.width));
     }
     this.status();
+  }
+
+  private sessionLine(event: SessionEvent, { at, requests, tokens, costUsd }: InSession, { item }: Metadata): string {
+    const status = event.type.replace('session.', '');
+    const numbers = [
+      span(event.at - at),
+      counted(requests, 'request'),
+      `${thousands.format(tokens)} tokens`,
+      ...(costUsd === null || costUsd === 0 ? [] : [formatDollars(costUsd)]),
+      // With several at once, it may stand below another item.
+      ...(this.items.size > 1 && item !== undefined ? [`for ${item}`] : []),
+    ];
+    const said = this.paint(event.type === 'session.succeeded' ? 'green' : 'red', status);
+    return `└─ ${clip(event.agent, 40)} ${said}  ${this.paint('dim', numbers.join(' · '))}`;
   }
 
   end(result: WorkflowResult, folder: string): void {

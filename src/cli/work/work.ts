@@ -62,7 +62,7 @@ export async function workCommand(positionals: readonly string[], flags: Flags):
     ...(inspector !== null && { journal: inspector.journal }),
     logger: commandLogger(flags, { isShown: view !== null }),
     onEvent: (event) => view?.show(event),
-    onSessionEvent: (event) => view?.showSession(event),
+    onSessionEvent: (event, { metadata }) => view?.showSession(event, metadata),
   }).finally(() => {
     process.off('SIGINT', interrupt);
     process.off('SIGTERM', interrupt);

@@ -1,7 +1,7 @@
 import type { JournaledSession } from '../../journal/journal.ts';
-import { tame } from '../../platform/text.ts';
+import { span, tame } from '../../platform/text.ts';
 import type { SessionSummary } from '../live/search.ts';
-import { ago, clock, dollars, short, span } from './text.ts';
+import { ago, clock, dollars, short } from './text.ts';
 
 const glyphs: Record<JournaledSession['status'], string> = {
   running: '●',

@@ -1,10 +1,10 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { tame } from '../../../platform/text.ts';
+import { span, tame } from '../../../platform/text.ts';
 import type { Row } from '../../recorded/row-list.ts';
 import type { Moment } from '../../recorded/shown-recording.ts';
 import { type LineFilter, lineFilters } from '../../study/find.ts';
 import type { Store } from '../store.ts';
-import { clock, span } from '../text.ts';
+import { clock } from '../text.ts';
 
 export const rowPx = 26;
 

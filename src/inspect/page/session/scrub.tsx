@@ -1,10 +1,11 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { span } from '../../../platform/text.ts';
 import type { Moment, ShownRecording } from '../../recorded/shown-recording.ts';
 import { framesOf } from '../../study/rules.ts';
 import { stepFrom, type Unit } from '../../study/steps.ts';
 import { drawStrip } from '../drawing/strip.ts';
 import type { Store } from '../store.ts';
-import { clock, eventName, span, stateName } from '../text.ts';
+import { clock, eventName, stateName } from '../text.ts';
 
 /** Where in the session the page stands, and the way through it. */
 export function ScrubBar({ store, moment }: { store: Store; moment: Moment }) {

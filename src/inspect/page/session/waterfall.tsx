@@ -1,9 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { span } from '../../../platform/text.ts';
 import type { Row, RowSpan } from '../../recorded/row-list.ts';
 import type { Moment } from '../../recorded/shown-recording.ts';
 import { type TimeLine, ticks, timeLine } from '../../study/timeline.ts';
 import type { Store } from '../store.ts';
-import { dollars, short, span } from '../text.ts';
+import { dollars, short } from '../text.ts';
 import { timeNames, timesOf } from './details/overview.tsx';
 import { rowPx, shownLines } from './list.tsx';
 

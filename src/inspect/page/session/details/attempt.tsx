@@ -1,10 +1,10 @@
-import { tame } from '../../../../platform/text.ts';
+import { span, tame } from '../../../../platform/text.ts';
 import type { Row } from '../../../recorded/row-list.ts';
 import { type Exchange, exchangeAt } from '../../../study/exchange.ts';
 import { spentFor } from '../../../study/overview.ts';
 import { Json } from '../../content/content.tsx';
 import type { Store } from '../../store.ts';
-import { dollars, short, span } from '../../text.ts';
+import { dollars, short } from '../../text.ts';
 import { AnswersPane, ReplyPane, RequestPane } from './exchange.tsx';
 import { OutputView } from './parts.tsx';
 

@@ -1,4 +1,4 @@
-import { tame } from '../../../../platform/text.ts';
+import { span, tame } from '../../../../platform/text.ts';
 import type { ShownRecording } from '../../../recorded/shown-recording.ts';
 import {
   reportOf,
@@ -15,7 +15,7 @@ import { Json, Text } from '../../content/content.tsx';
 import { Copy } from '../../content/copy.tsx';
 import { Fold } from '../../content/fold.tsx';
 import type { Store } from '../../store.ts';
-import { dollars, short, span } from '../../text.ts';
+import { dollars, short } from '../../text.ts';
 import { testCommandOf } from './copied.ts';
 
 /** What one asks first: how it ended and why, what was asked, what was said, what it cost, and where the time went. */
