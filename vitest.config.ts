@@ -15,8 +15,8 @@ const isIsolated = (file: string) =>
 /** What real processes, work trees and browsers take long for: `npm run long`. */
 const isLong = (file: string) =>
   /^test.(?:workflow|simulation)/.test(file) ||
-  /^test.inspect.(?:live|page|pages-in-use|seen|workflow)\./.test(file) ||
-  /^test.(?:acp.serve-acp|batch.(?:killed-batch|two-processes)|cli.work|journal.(?:crash|disk|kill|upgrades)|restate.deaths|scenarios.bill|session.long-talks|ui.chat-page)\./.test(
+  /^test.inspect.(?:contents|inbox|live|page|pages-in-use|panes|seen|workflow)\./.test(file) ||
+  /^test.(?:acp.serve-acp|batch.(?:killed-batch|two-processes)|cli.work|journal.(?:crash|disk|kill|upgrades)|restate.deaths|scenarios.bill|session.long-talks|ui.chat-page(?:-example)?)\./.test(
     file,
   );
 const long = files.filter(isLong);

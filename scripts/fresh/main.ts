@@ -61,7 +61,7 @@ const entries = ['machines', 'openai', 'otel', 'ui', 'workflow', 'workspace'];
 
 /** Returns the example, and a use of its result's types and of the other entry points. */
 function program(): string {
-  const [, example = ''] = /```ts\n(.*?)```/s.exec(readFileSync('README.md', 'utf8')) ?? [];
+  const [, example = ''] = /## Use it.*?```ts\n(.*?)```/s.exec(readFileSync('README.md', 'utf8')) ?? [];
   const others = entries.map((entry) => `typeof import('pawl/${entry}')`).join(', ');
   return `${example}\nexport type Others = [${others}];\nif (result.success) result.report.content satisfies { found: boolean; shelf: string };\n`;
 }

@@ -1,5 +1,5 @@
-/** `npm run pictures`: takes the pictures of the inspector in docs/pictures, in headless Chromium. */
-import { execFileSync } from 'node:child_process';
+/** `npm run pictures`: takes the pictures in docs/pictures: pages in headless Chromium, and a terminal. */
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ import { inspector, sessionFile } from '../../src/inspect/index.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { assertInvariants, recorded, rehearsalModel } from '../../src/testing/index.ts';
 import { runWorkflow } from '../../src/workflow/index.ts';
+import { terminalPicture } from './terminal.ts';
 
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
 const folder = mkdtempSync(join(tmpdir(), 'pawl-pictures-'));
@@ -135,12 +136,12 @@ async function run(): Promise<void> {
     { status: 'failed', message: 'a test of the calendar failed' },
     { status: 'blocked', reason: 'a licence' },
   ];
-  const process = defineAgent({
+  const worker = defineAgent({
     name: 'worker',
     models: [rehearsalModel(outcomes.map((content) => ({ calls: [{ name: 'final_report', input: { content } }] })))],
     report: { format: 'json' },
   });
-  await runWorkflow({ backlog, agents: { process }, journal: shown.journal, logger: false });
+  await runWorkflow({ backlog, agents: { process: worker }, journal: shown.journal, logger: false });
   await take('run', shown.address ?? '', async (page) => {
     await page.getByRole('link', { name: 'workflow' }).click();
     await page.getByRole('option', { name: 'BUG-003' }).first().click();
@@ -150,6 +151,28 @@ async function run(): Promise<void> {
   });
 }
 
+/** The demo in a terminal, as it goes on. */
+async function terminal(): Promise<void> {
+  const command = [process.execPath, 'src/cli/main.ts', 'demo', '--rehearsal', 'docs'];
+  writeFileSync('docs/pictures/terminal.svg', await terminalPicture('npx pawl demo', command));
+}
+
+/** The chat page of the examples, with a change to approve. */
+async function chat(): Promise<void> {
+  const { MODEL: _, ...env } = process.env;
+  const server = spawn(process.execPath, ['examples/chat-page/server.ts', join(folder, 'chat.db')], { env });
+  const url = String(await server.stdout.take(1).toArray()).trim();
+  const page = await browser.newPage({ viewport: { width: 1000, height: 620 } });
+  await page.goto(url);
+  await page.getByLabel('Message').fill('Mark the bill of May as paid.');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByText('needs your approval').waitFor();
+  await page.screenshot({ path: 'docs/pictures/chat-page.png' });
+  server.kill();
+}
+
+await terminal();
+await chat();
 await demo();
 await failure();
 await approval();

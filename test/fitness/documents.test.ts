@@ -15,8 +15,9 @@ const blocks = ['README.md', ...guides].flatMap((file) =>
   })),
 );
 
-/** The agent from the README, which the guides import. */
-const librarian = `${blocks[0]?.code.split('const result')[0]}\nexport { agent };\n`;
+/** The program of the README, whose agent the guides import. */
+const program = blocks.find(({ code }) => code.includes('const result'))?.code ?? '';
+const librarian = `${program.split('const result')[0]}\nexport { agent };\n`;
 
 beforeAll(() => {
   mkdirSync(folder, { recursive: true });
@@ -60,7 +61,7 @@ describe('the code in the README and the guides', () => {
   });
 
   it('prints the result that the README shows', () => {
-    const code = (blocks[0]?.code ?? '')
+    const code = program
       .replace("'pawl'", JSON.stringify(join(root, 'src/index.ts')))
       .replace("'pawl/testing'", JSON.stringify(join(root, 'src/testing/index.ts')));
     const file = join(folder, 'readme.mts');

@@ -44,7 +44,7 @@ describe('the packed package, installed in a separate project', () => {
   afterAll(() => rmSync(project, { recursive: true }));
 
   it("the README's example runs and prints the output that the README shows", () => {
-    const [, example = ''] = /```ts\n(.*?)```/s.exec(readFileSync('README.md', 'utf8')) ?? [];
+    const [, example = ''] = /## Use it.*?```ts\n(.*?)```/s.exec(readFileSync('README.md', 'utf8')) ?? [];
     const said = example.trim().split('\n').at(-1)?.replace('// ', '');
     writeFileSync(join(project, 'example.ts'), example);
     expect(run(process.execPath, ['example.ts']).trim()).toBe(said);
@@ -58,7 +58,7 @@ describe('the packed package, installed in a separate project', () => {
   });
 
   it('its types compile in a strict project', () => {
-    const [, example = ''] = /```ts\n(.*?)```/s.exec(readFileSync('README.md', 'utf8')) ?? [];
+    const [, example = ''] = /## Use it.*?```ts\n(.*?)```/s.exec(readFileSync('README.md', 'utf8')) ?? [];
     writeFileSync(
       join(project, 'example.ts'),
       `${example}\nconst shelf: string | false = result.report.accepted && result.report.content.shelf;\nconsole.log(shelf);\nconst plain = defineAgent({ name: 'plain', models: agent.definition.models });\nconst text: string = (await runSession(plain, { prompt: 'Hi.' })).report.content;\nconsole.log(text);\n`,

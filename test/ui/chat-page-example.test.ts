@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { complaints, hasBrowser, launch, watchedPage } from '../support/pages.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'pawl-chat-page-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Starts the server of the example, as its README says. */
+async function serve(journal: string) {
+  const { MODEL: _, PORT: __, ...env } = process.env;
+  const child = spawn(process.execPath, ['examples/chat-page/server.ts', join(folder, journal)], { env });
+  let [said, errors] = ['', ''];
+  child.stderr.on('data', (data) => {
+    errors += data;
+  });
+  for await (const data of child.stdout) {
+    said += data;
+    if (said.includes('\n')) break;
+  }
+  return {
+    url: said.trim(),
+    errors: () => errors,
+    [Symbol.asyncDispose]: async () => {
+      const closed = new Promise((resolve) => child.once('close', resolve));
+      child.kill('SIGKILL');
+      await closed;
+    },
+  };
+}
+
+it('the page of the example is one file of at most 150 lines', () => {
+  expect(readFileSync('examples/chat-page/page.tsx', 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(150);
+});
+
+describe.skipIf(!hasBrowser)('the chat page of the examples', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launch();
+  });
+  afterAll(() => browser?.close());
+
+  it.each(['light', 'dark'] as const)(
+    'asks, shows a change, approves it, and has it after a crash, %s',
+    async (colorScheme) => {
+      const journal = `chat-${colorScheme}.db`;
+      let hash = '';
+      {
+        await using server = await serve(journal);
+        const { page, misdeeds } = await watchedPage(browser, server.url, { colorScheme });
+        await page.goto(server.url);
+        await page.getByLabel('Message').fill('Mark the bill of May as paid.');
+        await page.getByLabel('Message').press('Enter');
+        await page.getByText('needs your approval').waitFor();
+        expect(await page.locator('.call del').textContent()).toBe('the bill of May');
+        expect(await complaints(page)).toEqual([]);
+        expect(misdeeds).toEqual([]);
+        hash = new URL(page.url()).hash;
+        await page.close();
+      }
+      // Killed while it waited: another process has the chat, and takes the decision.
+      await using server = await serve(journal);
+      const { page } = await watchedPage(browser, server.url, { colorScheme });
+      await page.goto(`${server.url}/${hash}`);
+      await page.getByRole('button', { name: 'Approve' }).click();
+      await page.locator('.text td', { hasText: 'paid on June 2' }).waitFor();
+      await page.getByText('succeeded · 3 requests').waitFor();
+      expect(await page.locator('nav a[aria-current="true"]').textContent()).toContain('Mark the bill');
+      expect(await complaints(page)).toEqual([]);
+      await page.setViewportSize({ width: 390, height: 844 });
+      expect(await page.locator('html').evaluate(({ scrollWidth }) => scrollWidth)).toBe(390);
+      await page.close();
+    },
+  );
+
+  it('a denial gives its reason, and a failure can be tried again', async () => {
+    await using server = await serve('denied.db');
+    const { page } = await watchedPage(browser, server.url);
+    await page.goto(server.url);
+    const say = async (text: string) => {
+      await page.getByLabel('Message').fill(text);
+      await page.getByRole('button', { name: 'Send' }).click();
+    };
+    await say('Mark the bill of May as paid.');
+    await page.getByPlaceholder('Reason').fill('Not yet.');
+    await page.getByRole('button', { name: 'Deny' }).click();
+    await page.getByText('Then I leave the notes as they are.').waitFor();
+    await say('Now fail.');
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByRole('alert').textContent()).toContain('retries_exhausted');
+    const failures = page.getByText('tried again after: empty_response');
+    expect(await failures.count()).toBe(1);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('alert').waitFor({ state: 'hidden' });
+    await page.getByRole('alert').waitFor();
+    expect(await failures.count()).toBe(1);
+    await page.close();
+  });
+});
