@@ -106,4 +106,27 @@ describe.skipIf(!hasBrowser)('S-8: the panes of a session', () => {
     await page.locator('.waterfall').waitFor();
     expect(misdeeds).toEqual([]);
   });
+
+  it('a part of the time is shown alone: brushed on the axis, or that of the chosen line by a key', async () => {
+    const { page, misdeeds } = await openFile(browser, html);
+    const bar = () => boxOf(page, '.barrow .time-model');
+    const before = await bar();
+    const axis = await boxOf(page, '.axis');
+    await page.mouse.move(axis.x + 1, axis.y + 5);
+    await page.mouse.down();
+    await page.mouse.move(axis.x + axis.width / 4, axis.y + 5);
+    await page.mouse.up();
+    await page.locator('.axis').getByRole('button', { name: 'all' }).waitFor();
+    expect((await bar()).width / before.width).toBeGreaterThan(2);
+    await page.locator('.axis').getByRole('button', { name: 'all' }).click();
+    await expect.poll(async () => (await bar()).width).toBeCloseTo(before.width, 0);
+    await page.locator('.row', { hasText: 'attempt 2' }).first().click();
+    await press(page, 'z');
+    const current = await boxOf(page, '.barrow.current .extent');
+    const lane = await boxOf(page, '.barrow.current .lane');
+    expect(current.width / lane.width).toBeCloseTo(1, 1);
+    await press(page, 'z');
+    expect(await page.locator('.axis').getByRole('button', { name: 'all' }).count()).toBe(0);
+    expect(misdeeds).toEqual([]);
+  });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Row, RowSpan } from '../../src/inspect/recorded/row-list.ts';
-import { ticks, timeLine, timeSpent } from '../../src/inspect/study/timeline.ts';
+import { ticks, timeAt, timeLine, timeSpent, zoomedTo } from '../../src/inspect/study/timeline.ts';
 
 const row = (...spans: [RowSpan['kind'], number, number | null][]) =>
   ({ spans: spans.map(([kind, from, to]) => ({ kind, from, to })) }) as Row;
@@ -47,5 +47,16 @@ describe('S-8: the time of a session', () => {
     [7_200_000, [0, 1_800_000, 3_600_000, 5_400_000, 7_200_000]],
   ])('an axis of %i ms has round times', (whole, expected) => {
     expect(ticks({ from: 7, to: 7 + whole }, 6)).toEqual(expected);
+  });
+
+  it('of which a part takes all of the space: its ends are the ends, and times go both ways', () => {
+    const whole = timeLine([], 1_000, 11_000);
+    const line = zoomedTo(whole, { from: 3_000, to: 5_000 });
+    expect([3_000, 4_000, 5_000, 1_000, 7_000].map((at) => line.place(at))).toEqual([0, 0.5, 1, -1, 2]);
+    for (const at of [3_000, 3_700, 5_000]) expect(timeAt(line, line.place(at))).toBe(at);
+    expect(ticks(line, 6)).toEqual([2_000, 2_500, 3_000, 3_500, 4_000]);
+    // A part within the part, and one that takes no time.
+    expect(zoomedTo(line, { from: 3_500, to: 4_500 }).place(4_000)).toBeCloseTo(0.5, 9);
+    expect(zoomedTo(whole, { from: 3_000, to: 3_000 })).toBe(whole);
   });
 });

@@ -8,7 +8,12 @@ export type TimeLine = {
   place(at: number): number;
   /** The idle times that are folded, in order. */
   folds: { from: number; to: number }[];
+  /** The part that is shown as the whole line, whose rest is before 0 and after 1; left out for all of it. */
+  shown?: TimePart;
 };
+
+/** From and to when, in epoch ms. */
+export type TimePart = { from: number; to: number };
 
 /** The share of the line that a folded time takes. */
 const foldShare = 0.02;
@@ -45,13 +50,34 @@ export function timeLine(rows: readonly Row[], from: number, to: number): TimeLi
   return { from, to: end, place, folds };
 }
 
-/** The times that an axis names, in ms since the beginning: round ones, at most `most`. */
-export function ticks({ from, to }: Pick<TimeLine, 'from' | 'to'>, most: number): number[] {
+/** Returns a line of which a part takes all of the space. */
+export function zoomedTo(line: TimeLine, { from, to }: TimePart): TimeLine {
+  const [begin, end] = [line.place(from), line.place(to)];
+  if (end - begin < 1e-6) return line;
+  return { ...line, place: (at) => (line.place(at) - begin) / (end - begin), shown: { from, to } };
+}
+
+/** Returns when a place of the line is (epoch ms). */
+export function timeAt({ from, to, place }: TimeLine, x: number): number {
+  let [low, high] = [from, to];
+  while (high - low > 0.5) {
+    const middle = (low + high) / 2;
+    if (place(middle) < x) low = middle;
+    else high = middle;
+  }
+  return Math.round(high);
+}
+
+/** The times that an axis names, in ms since the beginning: round ones, about `most` at most. */
+export function ticks(line: Pick<TimeLine, 'from' | 'to' | 'shown'>, most: number): number[] {
+  const { from, to } = line.shown ?? line;
   const whole = to - from;
   const sizes = [1, 2, 5].flatMap((one) => [1, 10, 100, 1_000, 10_000].map((power) => one * power));
   const more = [1, 2, 5, 10, 30].flatMap((one) => [one * 60_000, one * 3_600_000, one * 86_400_000]);
   const size = [...sizes, ...more].sort((one, other) => one - other).find((one) => whole / one <= most) ?? whole;
-  return Array.from({ length: Math.floor(whole / size) + 1 }, (_, index) => index * size);
+  const first = Math.ceil((from - line.from) / size);
+  const count = Math.floor((to - line.from) / size) - first + 1;
+  return Array.from({ length: Math.max(0, count) }, (_, index) => (first + index) * size);
 }
 
 export type TimeKind = RowSpan['kind'] | 'idle';

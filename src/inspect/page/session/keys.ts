@@ -11,6 +11,7 @@ export const keyHelp: readonly [string, string][] = [
   ['n p', 'next failure, previous failure'],
   ['↑ ↓ Enter', 'in the list: another line, fold and unfold'],
   ['/', 'find a text in the session'],
+  ['z', 'the time of the chosen line alone, and all again'],
   ['1 – 9, 0', 'the details, in the order of their tabs'],
   ['r', 'the next step of the marked rule'],
   ['?', 'this list'],

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { span } from '../../../platform/text.ts';
 import type { Row, RowSpan } from '../../recorded/row-list.ts';
 import type { Moment } from '../../recorded/shown-recording.ts';
-import { type TimeLine, ticks, timeLine } from '../../study/timeline.ts';
+import { type TimeLine, type TimePart, ticks, timeAt, timeLine, zoomedTo } from '../../study/timeline.ts';
 import type { Store } from '../store.ts';
 import { dollars, short } from '../text.ts';
 import { timeNames, timesOf } from './details/overview.tsx';
@@ -15,7 +15,20 @@ export function Waterfall({ store, moment }: { store: Store; moment: Moment }) {
   const [view, setView] = useState({ top: 0, height: 600 });
   const lines = shownLines(store);
   const { from, to } = timesOf(recorded);
-  const line = timeLine(recorded.rows.byId, from, to);
+  const whole = timeLine(recorded.rows.byId, from, to);
+  const [part, setPart] = useState<TimePart | null>(null);
+  const line = part === null ? whole : zoomedTo(whole, part);
+  const chosen = store.chosenRow;
+  useEffect(() => {
+    const zoom = (event: KeyboardEvent) => {
+      const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
+      if (event.key !== 'z' || event.ctrlKey || event.metaKey || isTyping) return;
+      const isNew = part === null && chosen !== null && chosen.at < (chosen.endedAt ?? to);
+      setPart(isNew ? { from: chosen.at, to: chosen.endedAt ?? to } : null);
+    };
+    addEventListener('keydown', zoom);
+    return () => removeEventListener('keydown', zoom);
+  }, [part, chosen, to]);
   useEffect(() => {
     const element = pane.current;
     const list = document.querySelector<HTMLElement>('.list');
@@ -42,7 +55,7 @@ export function Waterfall({ store, moment }: { store: Store; moment: Moment }) {
   const now = line.place(moment.at);
   return (
     <section class="waterfall" aria-label="Time">
-      <Axis line={line} />
+      <Axis line={line} zoom={setPart} />
       <div class="bars" ref={pane}>
         <div style={{ height: `${lines.length * rowPx}px` }}>
           <div class="lane">
@@ -68,9 +81,34 @@ export function Waterfall({ store, moment }: { store: Store; moment: Moment }) {
   );
 }
 
-function Axis({ line }: { line: TimeLine }) {
+/** The times; dragging over a part of them shows that part. */
+function Axis({ line, zoom }: { line: TimeLine; zoom: (part: TimePart | null) => void }) {
+  const [brush, setBrush] = useState<{ from: number; to: number } | null>(null);
+  const placeOf = ({ clientX, currentTarget }: PointerEvent & { currentTarget: Element }) => {
+    const { left, width } = currentTarget.getBoundingClientRect();
+    return Math.min(1, Math.max(0, (clientX - left) / width));
+  };
+  const end = () => {
+    if (brush === null) return;
+    const [from, to] = [Math.min(brush.from, brush.to), Math.max(brush.from, brush.to)];
+    if (to - from > 0.01) zoom({ from: timeAt(line, from), to: timeAt(line, to) });
+    setBrush(null);
+  };
   return (
-    <div class="axis">
+    <div
+      class="axis"
+      title="Drag over a part to see it alone; z: the chosen line, or all again"
+      onPointerDown={(event) => {
+        if (event.target instanceof HTMLButtonElement) return;
+        event.currentTarget.setPointerCapture(event.pointerId);
+        setBrush({ from: placeOf(event), to: placeOf(event) });
+      }}
+      onPointerMove={(event) => {
+        if (brush !== null) setBrush({ ...brush, to: placeOf(event) });
+      }}
+      onPointerUp={end}
+      onPointerCancel={() => setBrush(null)}
+    >
       {ticks(line, 6).map((ms) => (
         <span key={ms} style={{ left: `${100 * line.place(line.from + ms)}%` }}>
           {span(ms)}
@@ -81,12 +119,26 @@ function Axis({ line }: { line: TimeLine }) {
           ‖ {span(fold.to - fold.from)}
         </b>
       ))}
+      {brush === null ? null : (
+        <i
+          style={{
+            left: `${100 * Math.min(brush.from, brush.to)}%`,
+            width: `${100 * Math.abs(brush.to - brush.from)}%`,
+          }}
+        />
+      )}
+      {line.shown === undefined ? null : (
+        <button type="button" onClick={() => zoom(null)}>
+          all
+        </button>
+      )}
     </div>
   );
 }
 
 function Bars({ row, line }: { row: Row; line: TimeLine }) {
   const end = row.endedAt ?? line.to;
+  if (line.place(end) < 0 || line.place(row.at) > 1) return null;
   const box = (from: number, to: number) => {
     const left = line.place(from);
     return { left: `${100 * left}%`, width: `max(2px, ${100 * (line.place(to) - left)}%)` };
