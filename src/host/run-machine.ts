@@ -174,7 +174,8 @@ class Driven<Command, Emitted, Output> implements DriverOwner<Command> {
     try {
       const chance = random();
       onRejection(chance, (error) => owner.userCodeFailed('random', error));
-      if (chance >= 0 && chance < 1) return chance;
+      // A pause needs no more digits, and each is written down with its delivery.
+      if (chance >= 0 && chance < 1) return Math.floor(chance * 10_000) / 10_000;
       throw new Error(expected('random()', chance, 'a number from 0 to below 1'));
     } catch (error) {
       owner.userCodeFailed('random', error);

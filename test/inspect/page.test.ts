@@ -51,7 +51,7 @@ describe.runIf(hasBrowser)('a session in one file', () => {
   afterAll(() => browser?.close());
 
   it('opens from disk, without a network and under its own policy, and tells the story', async () => {
-    expect(html.length).toBeLessThan(340_000);
+    expect(html.length).toBeLessThan(330_000);
     expect(html).toContain("default-src 'none'");
     expect(html).not.toContain('unsafe');
     const { page, misdeeds } = await openFile(browser, html);
@@ -241,7 +241,7 @@ describe.runIf(hasBrowser)('a session in one file', () => {
     );
     expect([result.status, result.counters.turns]).toEqual(['failed', 300]);
     // 2,000 turns are in bench/page.ts.
-    expect(long.length).toBeLessThan(340_000);
+    expect(long.length).toBeLessThan(330_000);
     const { page, misdeeds } = await openFile(browser, long);
     for (const key of ['Home', 'n', '3', 'End', '7', 'p', '9', '1', '2']) {
       await press(page, key);

@@ -57,7 +57,8 @@ export function sessionFile(entries: readonly JournalEntry[], options: SessionFi
   check(entriesSchema, entries, 'entries', 'invalid_options');
   const known = [...secrets, ...notedSecrets(), ...environmentSecrets(process.env)];
   const redactor = new Redactor(() => known);
-  const clean = redactor.takeEntries(entries);
+  // The page takes a reply from its delivery; it shows no pieces of one.
+  const clean = redactor.takeEntries(entries).filter((entry) => !isDelta(entry));
   const tape = tapeOf(clean);
   const [script, style, pictures] = [pageFile('page.js'), pageFile('page.css'), pageFile('pictures.json')];
   const policy = [
@@ -78,6 +79,10 @@ export function sessionFile(entries: readonly JournalEntry[], options: SessionFi
 <script type="application/gzip+base64" id="packed">${packed(script)}</script>
 <script>${start}</script>`;
   return htmlDocument({ title: `${title} · Pawl`, policy, style, head: `${icon}\n`, body });
+}
+
+function isDelta(entry: JournalEntry): boolean {
+  return entry.type === 'sighted' && entry.sighting.type === 'model.delta';
 }
 
 function packed(text: string): string {
