@@ -25,6 +25,7 @@ const browser = await puppeteer.launch({ browser: 'firefox', executablePath, hea
 /** Opens a page, acts on it, and fails on errors and refusals of the page's policy. */
 async function opened(name: string, url: string, act: (page: Page) => Promise<void>): Promise<void> {
   const page = await browser.newPage();
+  await page.setViewport({ width: 1280, height: 800 });
   const misdeeds: string[] = [];
   page.on('pageerror', (error) => misdeeds.push(String(error)));
   page.on('console', (message) => {
@@ -46,6 +47,8 @@ async function file(folder: string): Promise<void> {
   await opened('a session in a file, step by step', pathToFileURL(path).href, async (page) => {
     await page.waitForSelector('main[aria-busy="false"]');
     assert.equal(await textOf(page, '.gaugetext'), 'requests 6 of 32');
+    await page.waitForSelector('.waterfall .time-model');
+    await (await page.waitForSelector('.middle .tabs button:nth-child(2)'))?.click();
     await page.keyboard.press('Home');
     const last = Number(await page.$eval('input[type=range]', (element) => element.getAttribute('max')));
     for (let step = 1; step <= last; step += 1) {
@@ -66,8 +69,11 @@ async function live(): Promise<void> {
   const agent = defineAgent({ name: 'secretary', models: [model], tools: { send } });
   const session = startSession(agent, { prompt: 'Tell Ada.', journal: shown.journal, logger: false });
   await opened('a running session, whose call is approved', shown.address ?? '', async (page) => {
-    await (await page.waitForSelector('a.entry'))?.click();
+    await (await page.waitForSelector('a[href="#inbox/"]'))?.click();
     await (await page.waitForSelector('::-p-aria(Approve)'))?.click();
+    await shows(page, 'No call waits for a person.');
+    await (await page.waitForSelector('a[href="#/"]'))?.click();
+    await (await page.waitForSelector('a.entry'))?.click();
     const { status, counters } = await session.result;
     assert.deepEqual([status, counters.toolCalls.executed], ['succeeded', 1]);
     await page.waitForSelector('.status.done');

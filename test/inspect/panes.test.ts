@@ -3,19 +3,27 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defineAgent, runSession } from '../../src/index.ts';
 import { sessionFile } from '../../src/inspect/tape/session-file.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
-import { rehearsalModel } from '../../src/testing/index.ts';
+import { manualClock, rehearsalModel } from '../../src/testing/index.ts';
 import { complaints, hasBrowser, launch, openFile, press } from '../support/pages.ts';
 import { report } from '../support/session.ts';
 
 async function file(): Promise<string> {
   const journal = new MemoryJournal();
-  const models = [rehearsalModel([{}, { calls: [{ name: 'work', input: {} }] }, report()])];
+  const clock = manualClock();
+  const replies = [{}, { calls: [{ name: 'work', input: {} }] }, report()];
+  const models = [
+    rehearsalModel(({ index }) => {
+      clock.advance(100);
+      return replies[index] ?? {};
+    }),
+  ];
   const tools = { work: () => 'done' };
   await runSession(defineAgent({ name: 'clerk', models, tools }), {
     prompt: 'Go.',
     journal,
     sessionId: 's',
     logger: false,
+    clock,
   });
   return sessionFile(await journal.read('s'));
 }
@@ -117,7 +125,7 @@ describe.skipIf(!hasBrowser)('S-8: the panes of a session', () => {
     await page.mouse.move(axis.x + axis.width / 4, axis.y + 5);
     await page.mouse.up();
     await page.locator('.axis').getByRole('button', { name: 'all' }).waitFor();
-    expect((await bar()).width / before.width).toBeGreaterThan(2);
+    expect((await bar()).width / before.width).toBeCloseTo(4, 0);
     await page.locator('.axis').getByRole('button', { name: 'all' }).click();
     await expect.poll(async () => (await bar()).width).toBeCloseTo(before.width, 0);
     await page.locator('.row', { hasText: 'attempt 2' }).first().click();

@@ -18,17 +18,15 @@ export function Waterfall({ store, moment }: { store: Store; moment: Moment }) {
   const whole = timeLine(recorded.rows.byId, from, to);
   const [part, setPart] = useState<TimePart | null>(null);
   const line = part === null ? whole : zoomedTo(whole, part);
-  const chosen = store.chosenRow;
   useEffect(() => {
     const zoom = (event: KeyboardEvent) => {
       const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
       if (event.key !== 'z' || event.ctrlKey || event.metaKey || isTyping) return;
-      const isNew = part === null && chosen !== null && chosen.at < (chosen.endedAt ?? to);
-      setPart(isNew ? { from: chosen.at, to: chosen.endedAt ?? to } : null);
+      setPart((part) => (part === null ? partOf(store) : null));
     };
     addEventListener('keydown', zoom);
     return () => removeEventListener('keydown', zoom);
-  }, [part, chosen, to]);
+  }, [store]);
   useEffect(() => {
     const element = pane.current;
     const list = document.querySelector<HTMLElement>('.list');
@@ -79,6 +77,13 @@ export function Waterfall({ store, moment }: { store: Store; moment: Moment }) {
       </div>
     </section>
   );
+}
+
+/** The time of the chosen line; null if there is none, or it took none. */
+function partOf({ chosenRow, recorded }: Store): TimePart | null {
+  if (chosenRow === null) return null;
+  const part = { from: chosenRow.at, to: chosenRow.endedAt ?? timesOf(recorded).to };
+  return part.from < part.to ? part : null;
 }
 
 /** The times; dragging over a part of them shows that part. */
