@@ -27,6 +27,7 @@ export const commandTable = {
   approve: { args: '[options] ID CALL', help: 'approve such a call, or deny it' },
   cost: { args: '[options] [ID]', help: 'say what sessions cost, and what caches saved' },
   check: { args: '--agent FILE', help: 'check that recorded sessions fit new code' },
+  verify: { args: '[options] [ID]', help: 'check what is promised of recorded sessions' },
   test: { args: '--agent FILE ID', help: 'write a vitest file of a recorded session' },
   resume: { args: '[options] ID', help: 'resume a session that was killed or suspended' },
   replay: { args: '[options] ID|FILE', help: 'play a recorded session again, offline' },
@@ -58,6 +59,7 @@ const ofJournal = [
   'approve',
   'cost',
   'check',
+  'verify',
   'test',
   'resume',
   'replay',
@@ -134,6 +136,7 @@ const table = {
     'approvals',
     'cost',
     'check',
+    'verify',
     'replay',
   ]),
   log: flag('log', 'FORMAT', 'log lines on stderr: human (default) or json', anyAgent, logFormat),
@@ -151,7 +154,6 @@ export function generalUsage(): string {
     ([name, { args, help }]) => `  ${`${name} ${args}`.padEnd(30)} ${help}`,
   );
   return `pawl - LLM agent sessions that are bounded, answered and accounted for
-
 Usage: pawl COMMAND
 ${lines.join('\n')}
 

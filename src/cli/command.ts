@@ -25,6 +25,7 @@ import { inspectCommand } from './sessions/inspect.ts';
 import { exportCommand, forkCommand, replayCommand, sessionsCommand } from './sessions/journal.ts';
 import { resumeCommand } from './sessions/resume.ts';
 import { testCommand } from './sessions/test.ts';
+import { verifyCommand } from './sessions/verify.ts';
 import { workCommand } from './work/work.ts';
 
 const run: Record<CommandName, (positionals: readonly string[], flags: Flags) => Promise<number>> = {
@@ -41,6 +42,7 @@ const run: Record<CommandName, (positionals: readonly string[], flags: Flags) =>
   cost: costCommand,
   check: checkCommand,
   test: testCommand,
+  verify: verifyCommand,
   resume: resumeCommand,
   replay: replayCommand,
   export: exportCommand,

@@ -39,3 +39,4 @@ export {
 } from './rehearsal-model.ts';
 export type { ScriptedResponse } from './scripted-response.ts';
 export { type SessionPath, type SessionPathsOptions, type Step, sessionPaths } from './session-paths.ts';
+export { type VerifiedSession, type VerifyOptions, verifySessions } from './verify/verify-sessions.ts';

@@ -110,7 +110,7 @@ describe('the packed package, installed in a separate project', () => {
     expect(names('pawl/postgres')).toBe('postgresJournal');
     expect(names('pawl/restate')).toBe('restateAgents');
     expect(names('pawl/testing')).toBe(
-      'assertInvariants brokenPromises evaluate journalConformance manualClock pawlMatchers recorded recordedAgent recordedModel recordingModel rehearsalModel replayFixture sessionPaths startModelServer',
+      'assertInvariants brokenPromises evaluate journalConformance manualClock pawlMatchers recorded recordedAgent recordedModel recordingModel rehearsalModel replayFixture sessionPaths startModelServer verifySessions',
     );
     expect(names('pawl/testing/fast-check')).toBe('arbitraryFault arbitraryReply');
     expect(names('pawl/machines').split(' ')).toEqual(

@@ -4,7 +4,7 @@ import type { JournalEntry } from '../../src/journal/journal.ts';
 import { withoutSecrets } from '../../src/secrets/redact.ts';
 import { sessionInput } from '../../src/session/input.ts';
 import { brokenPromises } from '../../src/testing/index.ts';
-import { recounted } from '../support/recount.ts';
+import { countersFrom } from '../../src/testing/verify/recount.ts';
 import { factsOf, replay } from '../support/replay.ts';
 import type { Account } from './account.ts';
 import { agentOf } from './agent.ts';
@@ -86,7 +86,7 @@ function brokenByResult(account: Account, result: SessionResult, told: SessionEv
   const treeBound = 4 * plan.limits.maxTurns * plan.limits.maxRetries;
   promise(counters.tree.requests <= treeBound, `the tree sends at most ${treeBound} requests`);
   promise(requests === undefined || counters.tree.requests <= requests, 'the budget of requests holds');
-  const counted = recounted(result, told);
+  const counted = countersFrom(result, told);
   promise(isDeepStrictEqual(counters, counted), `the counters equal a recount: ${difference(counters, counted)}`);
   promise(
     told.every(({ seq }, index) => index === 0 || seq > (told[index - 1]?.seq ?? 0)),

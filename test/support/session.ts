@@ -25,9 +25,9 @@ import {
   type ServerScript,
   startModelServer,
 } from '../../src/testing/index.ts';
+import { countersFrom } from '../../src/testing/verify/recount.ts';
 import { withRealAlarms } from './clock.ts';
 import { unlisted, unlistedIn } from './listed-lines.ts';
-import { recounted } from './recount.ts';
 import { factsOf, replay } from './replay.ts';
 
 export type LogLine = Record<string, unknown> & { level: number; slugs?: string[]; event?: string };
@@ -140,7 +140,7 @@ export async function run(parts: {
 /** Checks the invariants of every session, whatever its outcome. */
 export function expectInvariants({ result, requests, events, lines, warnings, errors, agent }: Run): void {
   const { counters } = result;
-  expect(counters).toEqual(recounted(result, events));
+  expect(counters).toEqual(countersFrom(result, events));
   const { maxTurns, maxRetries } = agent.limits;
   expect(counters.requests).toBe(counters.attempts + counters.summaries);
   expect(counters.requests).toBeLessThanOrEqual(maxTurns * maxRetries);

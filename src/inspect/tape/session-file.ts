@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { notedSecrets } from '../../agent/secrets.ts';
 import { check } from '../../input/check.ts';
 import { text, texts } from '../../input/shapes.ts';
+import { isDelta } from '../../journal/entries.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { tapeOf } from '../../journal/tape.ts';
 import { escapedHtml, htmlDocument, policyHash } from '../../platform/node-only/html.ts';
@@ -79,10 +80,6 @@ export function sessionFile(entries: readonly JournalEntry[], options: SessionFi
 <script type="application/gzip+base64" id="packed">${packed(script)}</script>
 <script>${start}</script>`;
   return htmlDocument({ title: `${title} · Pawl`, policy, style, head: `${icon}\n`, body });
-}
-
-function isDelta(entry: JournalEntry): boolean {
-  return entry.type === 'sighted' && entry.sighting.type === 'model.delta';
 }
 
 function packed(text: string): string {

@@ -1,7 +1,12 @@
-import type { CallRecord, Counters, SessionEvent, SessionResult, Slug, Usage } from '../../src/index.ts';
+import type { Counters, Slug, Usage } from '../../../machines/index.ts';
+import type { SessionEvent } from '../../observe/events.ts';
+import type { CallRecord } from '../../observe/records.ts';
+import type { SessionResult } from '../../session/session.ts';
 
-/** Recomputes all counters (S-4) from the turn records and the public events. */
-export function recounted(result: SessionResult, events: readonly SessionEvent[]): Counters {
+type Recounted = Pick<SessionResult, 'turns' | 'counters'> & { failure?: SessionResult['failure'] };
+
+/** Counts all counters (S-4) again, from the turn records and the public events. */
+export function countersFrom(result: Recounted, events: readonly SessionEvent[]): Counters {
   const { turns, failure } = result;
   const attempts = turns.flatMap((turn) => turn.attempts);
   const calls = attempts.flatMap((attempt) => attempt.calls);
@@ -58,7 +63,7 @@ export function recounted(result: SessionResult, events: readonly SessionEvent[]
     slugs: tally([...attempts.flatMap((attempt) => attempt.slugs), ...(failure?.slugs ?? [])]),
     lateResults: of('effect.late'),
     subAgents: result.counters.subAgents,
-    tree: treeOf(result),
+    tree: wholeTree(result),
   };
 }
 
@@ -70,7 +75,7 @@ function breaksIn(events: readonly SessionEvent[]): Counters['cachePrefixBreaks'
 }
 
 /** Adds the session's own counters to those of the trees below it. */
-function treeOf({ counters: own }: SessionResult): Counters['tree'] {
+function wholeTree({ counters: own }: Recounted): Counters['tree'] {
   const trees = Object.values(own.subAgents).map((child) => child.tree);
   const sum = (of: (tree: Counters['tree']) => number) => trees.reduce((total, tree) => total + of(tree), 0);
   const { tokens } = own;
