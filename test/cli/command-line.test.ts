@@ -71,7 +71,7 @@ describe('the command line', () => {
     [['fork', '--mcp', 'a.ts'], '--mcp works with pawl serve, not with pawl fork.'],
     [
       ['chat', '--json'],
-      '--json works with pawl run, pawl demo, pawl resume, pawl work, pawl sessions, pawl approvals, pawl cost, pawl check and pawl replay, not with pawl chat.',
+      '--json works with pawl run, pawl demo, pawl resume, pawl work, pawl sessions, pawl approvals, pawl cost, pawl check, pawl verify and pawl replay, not with pawl chat.',
     ],
     [['demo', '--concurrency', '2'], '--concurrency works with pawl work, not with pawl demo.'],
     [['run', '--port', '80'], '--port is the port of a page: pass --inspect, too.'],

@@ -121,4 +121,50 @@ describe('the tree of a session', () => {
     expect(screen.split('It is so.')).toHaveLength(2);
     expect(screen).toContain('Yes\n\nIt is so.\n\n• one\n• two\n');
   });
+
+  it('what a tool or a log writes stays, and what is in flight stands below it', async () => {
+    const loud = join(folder, 'loud.mjs');
+    writeFileSync(
+      loud,
+      `import { defineAgent } from '${resolve('dist/src/index.js')}';
+      import { rehearsalModel } from '${resolve('dist/src/testing/index.js')}';
+      const work = { inputSchema: { type: 'object' }, execute: () => {
+        console.log('one line\\nand another of the tool');
+        console.error('an error of the tool');
+        return 'ok';
+      } };
+      export default {
+        name: 'loud', tools: { work },
+        models: [rehearsalModel([{}, { calls: [{ name: 'work', input: {} }] },
+          { calls: [{ name: 'final_report', input: { content: 'Done.' } }] }])],
+      };`,
+    );
+    const args = ['run', '--agent', loud, '--log-level', 'warn', 'Go.'];
+    const { code, screen } = await pawlOnTerminal(args, undefined, 100);
+    expect(code).toBe(0);
+    expect(screen).toContain('\none line\nand another of the tool\nan error of the tool\n│  ├─ work  ok');
+    expect(screen).toMatch(/\nWARN +turn 1, attempt 1 failed: empty_response/);
+    expect(screen).not.toContain('◌');
+    expect(screen).toContain('├─ turn 1, attempt 2');
+  });
+
+  it('what happens after the end is not shown, and keeps no process alive', async () => {
+    const late = join(folder, 'late.mjs');
+    // Its tool ignores the abort, and ends after the session.
+    writeFileSync(
+      late,
+      `import { defineAgent } from '${resolve('dist/src/index.js')}';
+      import { rehearsalModel } from '${resolve('dist/src/testing/index.js')}';
+      export default {
+        name: 'late', limits: { toolTimeoutMs: 50 },
+        tools: { deaf: { inputSchema: { type: 'object' }, execute: () => new Promise((end) => setTimeout(end, 1500, 'late')) } },
+        models: [rehearsalModel([{ calls: [{ name: 'deaf', input: {} }] },
+          { calls: [{ name: 'final_report', input: { content: 'Done.' } }] }])],
+      };`,
+    );
+    const { code, screen } = await pawlOnTerminal(['run', '--agent', late, 'Go.'], undefined, 100);
+    expect(code).toBe(0);
+    expect(screen.trimEnd().split('\n').at(-1)).toMatch(/tokens in, \d+ out/);
+    expect(screen).toContain('tool_timeout');
+  });
 });

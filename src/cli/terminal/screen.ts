@@ -4,6 +4,8 @@ import { styleText } from 'node:util';
 export class Screen {
   private readonly out: NodeJS.WriteStream;
   private shown: readonly string[] = [];
+  /** Ends what heeds others that write to the terminal, such as a tool or a log, while lines stand there. */
+  private unheed: () => void = () => {};
 
   constructor(out: NodeJS.WriteStream) {
     this.out = out;
@@ -34,9 +36,15 @@ export class Screen {
     this.clear();
     this.out.write(lines.join('\n'));
     this.shown = lines;
+    const ends = [this.out, process.stderr].map((stream) => beforeWrites(stream, () => this.clear()));
+    this.unheed = () => {
+      for (const end of ends) end();
+    };
   }
 
   clear(): void {
+    this.unheed();
+    this.unheed = () => {};
     if (this.shown.length > 0) this.out.write(`\r\u001b[K${'\u001b[A\u001b[K'.repeat(this.shown.length - 1)}`);
     this.shown = [];
   }
@@ -44,4 +52,17 @@ export class Screen {
   paint(style: Parameters<typeof styleText>[0], text: string): string {
     return styleText(style, text, { stream: this.out });
   }
+}
+
+/** Calls `act` before anybody writes to a stream. Returns a function that ends it. */
+function beforeWrites(stream: NodeJS.WriteStream, act: () => void): () => void {
+  const { write } = stream;
+  const own = (...given: Parameters<typeof write>) => {
+    act();
+    return write.apply(stream, given);
+  };
+  stream.write = own as typeof write;
+  return () => {
+    if (stream.write === own) stream.write = write;
+  };
 }

@@ -103,6 +103,8 @@ export class SessionTree {
   private ended(event: SessionEvent, outcome: string, detail: string): string[] {
     const { at, spent } = this.attempt ?? { at: event.at, spent: '' };
     this.attempt = null;
+    // A provider answers its own calls in the reply.
+    this.calls.clear();
     const numbers = this.paint('dim', [span(event.at - at), spent].filter((text) => text !== '').join(' · '));
     return [`│  └─ ${outcome}  ${numbers}${detail === '' ? '' : this.paint('dim', `  ${oneLine(detail)}`)}`];
   }

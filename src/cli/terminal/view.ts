@@ -42,6 +42,7 @@ export class TerminalView {
   private growing = '';
   private begunAt: number | null = null;
   private cancelTick: (() => void) | null = null;
+  private hasEnded = false;
 
   constructor(out: NodeJS.WriteStream, agent: Agent) {
     this.screen = new Screen(out);
@@ -55,6 +56,8 @@ export class TerminalView {
   }
 
   show(event: SessionEvent): void {
+    // A tool that ignored the abort may end after its session.
+    if (this.hasEnded) return;
     this.begunAt ??= event.at;
     if (event.type === 'model.delta') {
       this.stream(event);
@@ -75,6 +78,7 @@ export class TerminalView {
   }
 
   end(result: SessionResult): void {
+    this.hasEnded = true;
     this.cancelTick?.();
     for (const sessionId of [...this.below.keys()].reverse()) this.release(sessionId);
     this.screen.clear();

@@ -20,8 +20,8 @@ export function Waterfall({ store, moment }: { store: Store; moment: Moment }) {
   const line = part === null ? whole : zoomedTo(whole, part);
   useEffect(() => {
     const zoom = (event: KeyboardEvent) => {
-      const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
-      if (event.key !== 'z' || event.ctrlKey || event.metaKey || isTyping) return;
+      const isElsewhere = event.target instanceof Element && event.target.matches('input, select, textarea');
+      if (event.key !== 'z' || event.ctrlKey || event.metaKey || isElsewhere) return;
       setPart((part) => (part === null ? partOf(store) : null));
     };
     addEventListener('keydown', zoom);
