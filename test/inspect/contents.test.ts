@@ -121,7 +121,7 @@ describe.skipIf(!hasBrowser)('S-8: contents are rendered', () => {
     expect(await call.innerText()).toContain('"force": true');
     expect(await call.locator('.diff .gone').last().innerText()).toBe('-second\n');
     expect(await call.innerText()).not.toContain('"end"');
-    for (let depth = 0; depth < 5; depth += 1) await call.locator('details:not([open]) > summary').last().click();
+    for (let depth = 0; depth < 4; depth += 1) await call.locator('details:not([open]) > summary').last().click();
     await call.getByText('"end": true').waitFor();
     const input = call.locator('.block').first();
     await input.getByRole('button', { name: 'copy' }).click();

@@ -7,6 +7,8 @@ import { Prose } from './prose.tsx';
 const mostMembers = 100;
 /** Members of an object within another that open by themselves. */
 const mostOpened = 30;
+/** Characters of an object that is shown in one line. */
+const mostInLine = 90;
 
 /** JSON, object by object: those inside another's second level open when one asks for them. */
 export function JsonTree({ value }: { value: unknown }) {
@@ -36,7 +38,8 @@ function Value({ value, label, depth }: Props) {
     );
   const members = Object.entries(value);
   const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}'];
-  if (members.length === 0) return <div class="leaf">{`${label}${open}${close}`}</div>;
+  const line = inOneLine(value, members);
+  if (line !== null) return <div class="leaf">{`${label}${tame(line)}`}</div>;
   const count = `${members.length} ${Array.isArray(value) ? 'item' : 'field'}${members.length === 1 ? '' : 's'}`;
   const isOpen = depth === 0 || (depth < 3 && members.length <= mostOpened);
   return (
@@ -44,6 +47,18 @@ function Value({ value, label, depth }: Props) {
       {() => <Members members={members} isList={Array.isArray(value)} depth={depth + 1} />}
     </Fold>
   );
+}
+
+/** What has only a few short values, as a line; null for anything else. */
+function inOneLine(value: object, members: [string, unknown][]): string | null {
+  if (members.length > 8 || members.some(([, one]) => typeof one === 'object' && one !== null)) return null;
+  const texts = members.map(([name, one]) => {
+    const text = JSON.stringify(one) ?? 'undefined';
+    return Array.isArray(value) ? text : `${JSON.stringify(name)}: ${text}`;
+  });
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : texts.length === 0 ? ['{', '}'] : ['{ ', ' }'];
+  const line = `${open}${texts.join(', ')}${close}`;
+  return line.length > mostInLine || line.includes('\\n') ? null : line;
 }
 
 type MembersProps = { members: [string, unknown][]; isList: boolean; depth: number };
