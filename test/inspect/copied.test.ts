@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createOpenAI } from '@ai-sdk/openai';
 import { tool } from 'ai';
 import { describe, expect, it } from 'vitest';
@@ -10,6 +10,9 @@ import { ShownRecording } from '../../src/inspect/recorded/shown-recording.ts';
 import { exchangeAt } from '../../src/inspect/study/exchange.ts';
 import { MemoryJournal } from '../../src/journal/memory.ts';
 import { type ModelServer, startModelServer } from '../../src/testing/index.ts';
+
+const hasCurl = spawnSync('curl', ['--version']).status === 0;
+if (!hasCurl) process.stderr.write('No curl (apt-get install curl): skipped.\n');
 
 /** Runs a command of a shell, and returns what it wrote. */
 async function shell(command: string, env: Record<string, string>): Promise<string> {
@@ -40,27 +43,30 @@ async function askedAgain(server: ModelServer, definition: Partial<AgentDefiniti
 }
 
 describe('S-8: a request is copied as a command of curl', () => {
-  it('that asks for the same as what went over the wire, with calls, answers, notices and pictures', async () => {
-    await using server = await startModelServer([
-      { calls: [{ name: 'look', input: { at: "it's $HOME `x`\nBODY\n" } }] },
-      {},
-      { text: 'Done.' },
-    ]);
-    const execute = () => "BODY\n'quoted'";
-    const look = tool({ description: 'Looks.', inputSchema: z.object({ at: z.string() }), execute });
-    const picture = { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'iVBORw0KGgo=' } };
-    const content = [{ type: 'text', text: 'What is it?' }, picture];
-    const { sent, again } = await askedAgain(
-      server,
-      { tools: { look }, instructions: 'Be brief.', finish: 'text' },
-      { prompt: undefined, messages: [{ role: 'user', content }] },
-    );
-    expect(sent).toHaveLength(3);
-    expect(again.map(({ body }) => [body.model, body.messages, body.tools])).toEqual(
-      sent.map(({ model, messages, tools }) => [model, messages, tools]),
-    );
-    expect(again.map(({ headers }) => headers.authorization)).toEqual(Array(3).fill("Bearer it's k"));
-  });
+  it.skipIf(!hasCurl)(
+    'that asks for the same as what went over the wire, with calls, answers, notices and pictures',
+    async () => {
+      await using server = await startModelServer([
+        { calls: [{ name: 'look', input: { at: "it's $HOME `x`\nBODY\n" } }] },
+        {},
+        { text: 'Done.' },
+      ]);
+      const execute = () => "BODY\n'quoted'";
+      const look = tool({ description: 'Looks.', inputSchema: z.object({ at: z.string() }), execute });
+      const picture = { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'iVBORw0KGgo=' } };
+      const content = [{ type: 'text', text: 'What is it?' }, picture];
+      const { sent, again } = await askedAgain(
+        server,
+        { tools: { look }, instructions: 'Be brief.', finish: 'text' },
+        { prompt: undefined, messages: [{ role: 'user', content }] },
+      );
+      expect(sent).toHaveLength(3);
+      expect(again.map(({ body }) => [body.model, body.messages, body.tools])).toEqual(
+        sent.map(({ model, messages, tools }) => [model, messages, tools]),
+      );
+      expect(again.map(({ headers }) => headers.authorization)).toEqual(Array(3).fill("Bearer it's k"));
+    },
+  );
 
   it('and a session as the command that makes a test of it, whatever its names are', async () => {
     const command = testCommandOf({ sessionId: "it's -- $(x)", agent: 'the clerk/1' });
