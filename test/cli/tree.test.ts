@@ -1,9 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
-import { startModelServer } from '../../src/testing/index.ts';
+import { TerminalView } from '../../src/cli/terminal/view.ts';
+import { defineAgent, type SessionEvent } from '../../src/index.ts';
+import { rehearsalModel, startModelServer } from '../../src/testing/index.ts';
 import { atPrompts, pawl, pawlOnTerminal } from '../support/pawl.ts';
 import { screenOf } from '../support/screen.ts';
 import { report } from '../support/session.ts';
@@ -166,5 +169,47 @@ describe('the tree of a session', () => {
     expect(code).toBe(0);
     expect(screen.trimEnd().split('\n').at(-1)).toMatch(/tokens in, \d+ out/);
     expect(screen).toContain('tool_timeout');
+  });
+
+  it('sub-agents that began before a crash stand where they belong, and claim no duration', () => {
+    const written: string[] = [];
+    const out = new Writable({
+      write: (data, _encoding, done) => {
+        written.push(String(data));
+        done();
+      },
+    });
+    const view = new TerminalView(
+      out as unknown as NodeJS.WriteStream,
+      defineAgent({ name: 'top', models: [rehearsalModel([])] }),
+    );
+    const tell = (sessionId: string, path: string[], event: object) =>
+      view.show({
+        sessionId,
+        path,
+        agent: path.at(-1) ?? 'top',
+        at: 1_000,
+        seq: 1,
+        ...event,
+      } as unknown as SessionEvent);
+    const end = { type: 'attempt.progressed', turn: 1, attempt: 1, target: 'a' };
+    // Two of the same name, whose parent tells nothing before them.
+    for (const id of ['leaf-1', 'leaf-2']) {
+      tell(id, ['middle', 'leaf'], end);
+      tell(id, ['middle', 'leaf'], { type: 'session.succeeded', turns: 1 });
+      tell('m', ['middle'], {
+        type: 'subAgent.ended',
+        childSessionId: id,
+        callId: id,
+        name: 'leaf',
+        status: 'succeeded',
+      });
+    }
+    tell('m', ['middle'], end);
+    tell('top', [], { type: 'subAgent.ended', childSessionId: 'm', callId: 'm', name: 'middle', status: 'succeeded' });
+    const leaf = ['│  │  │  ├─ session leaf resumed', '│  │  │  │  │  └─ ok', '│  │  │  │  └─ ● succeeded'];
+    expect(stripVTControlCharacters(written.join('')).trimEnd().split('\n')).toEqual([
+      ...['│  ├─ session middle resumed', ...leaf, ...leaf, '│  │  │  └─ ok'],
+    ]);
   });
 });

@@ -17,7 +17,8 @@ export type InFlight = { text: string; at: number; callId: string | null };
 export class SessionTree {
   private readonly paint: Paint;
   private readonly width: () => number;
-  private begunAt = 0;
+  /** Null for one that began before its process did. */
+  private begunAt: number | null = null;
   private isLastTurn = false;
   /** The attempt in flight; null between attempts. */
   private attempt: (InFlight & { spent: string; isReplied: boolean }) | null = null;
@@ -83,12 +84,12 @@ export class SessionTree {
       case 'attempt.aborted':
         return this.ended(event, this.paint('red', 'aborted'), '');
       case 'session.succeeded':
-        return [`└─ ${this.paint('green', '● succeeded')}  ${this.paint('dim', span(event.at - this.begunAt))}`];
+        return [this.end('green', '● succeeded', event.at)];
       case 'session.failed':
       case 'session.aborted':
       case 'session.suspended': {
         const said = `● ${event.type.replace('session.', '')}: ${event.failure.slugs.join(', ')}`;
-        return [`└─ ${this.paint('red', said)}  ${this.paint('dim', span(event.at - this.begunAt))}`];
+        return [this.end('red', said, event.at)];
       }
       default:
         return event.type.startsWith('tool.') ? this.callLines(event) : this.otherLines(event);
@@ -100,13 +101,22 @@ export class SessionTree {
     return `│  ${this.paint('dim', line)}`;
   }
 
+  private end(color: 'green' | 'red', said: string, at: number): string {
+    const took = this.begunAt === null ? '' : `  ${this.paint('dim', span(at - this.begunAt))}`;
+    return `└─ ${this.paint(color, said)}${took}`;
+  }
+
   private ended(event: SessionEvent, outcome: string, detail: string): string[] {
-    const { at, spent } = this.attempt ?? { at: event.at, spent: '' };
+    const took = this.attempt === null ? '' : span(event.at - this.attempt.at);
+    const spent = this.attempt?.spent ?? '';
     this.attempt = null;
     // A provider answers its own calls in the reply.
     this.calls.clear();
-    const numbers = this.paint('dim', [span(event.at - at), spent].filter((text) => text !== '').join(' · '));
-    return [`│  └─ ${outcome}  ${numbers}${detail === '' ? '' : this.paint('dim', `  ${oneLine(detail)}`)}`];
+    const numbers = [took, spent].filter((text) => text !== '').join(' · ');
+    const about = [numbers, oneLine(detail)]
+      .filter((text) => text !== '')
+      .map((text) => `  ${this.paint('dim', text)}`);
+    return [`│  └─ ${outcome}${about.join('')}`];
   }
 
   private callLines(event: SessionEvent): string[] {

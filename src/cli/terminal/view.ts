@@ -18,7 +18,8 @@ type Shown = {
   above: Shown | null;
   callId: string | null;
   agent: string;
-  depth: number;
+  /** The names of the sub-agents down to it. */
+  path: readonly string[];
   kept: string[];
 };
 
@@ -47,7 +48,7 @@ export class TerminalView {
   constructor(out: NodeJS.WriteStream, agent: Agent) {
     this.screen = new Screen(out);
     this.agent = agent;
-    this.root = this.shownBelow(null, null, agent.name);
+    this.root = this.shownBelow(null, null, []);
   }
 
   /** Sets what returns the counters for the status line. */
@@ -65,7 +66,7 @@ export class TerminalView {
     }
     if (event.type === 'subAgent.started') {
       const above = this.shownFor(event);
-      this.below.set(event.childSessionId, this.shownBelow(above, event.callId, event.name));
+      this.below.set(event.childSessionId, this.shownBelow(above, event.callId, [...event.path, event.name]));
     }
     if (event.type === 'subAgent.ended') this.release(event.childSessionId);
     const shown = this.shownFor(event);
@@ -101,22 +102,37 @@ export class TerminalView {
       this.screen.line(this.screen.paint('dim', line));
   }
 
-  private shownBelow(above: Shown | null, callId: string | null, agent: string): Shown {
-    const depth = above === null ? 0 : above.depth + 1;
+  private shownBelow(above: Shown | null, callId: string | null, path: readonly string[]): Shown {
     // A sub-agent stands below the attempt that called it, two levels further in.
     const tree = new SessionTree(
       (...styled) => this.screen.paint(...styled),
-      () => this.screen.width - 6 * depth,
+      () => this.screen.width - 6 * path.length,
     );
-    return { tree, above, callId, agent, depth, kept: [] };
+    return { tree, above, callId, agent: path.at(-1) ?? this.agent.name, path, kept: [] };
   }
 
-  /** A sub-agent that began before a crash was not seen to begin. */
-  private shownFor({ sessionId, path, agent }: SessionEvent): Shown {
+  private shownFor({ sessionId, path }: SessionEvent): Shown {
     const known = this.below.get(sessionId);
     if (known !== undefined || path.length === 0) return known ?? this.root;
-    const shown = this.shownBelow(this.root, null, agent);
+    const key = JSON.stringify(path);
+    const shown = this.below.get(key) ?? this.resumedAt(path);
+    this.below.delete(key);
     this.below.set(sessionId, shown);
+    return shown;
+  }
+
+  /** A sub-agent that began before a crash: nothing says so, and what is above it may tell nothing yet. */
+  private resumedAt(path: readonly string[]): Shown {
+    const aboveIt = path.slice(0, -1);
+    const key = JSON.stringify(aboveIt);
+    let above =
+      aboveIt.length === 0 ? this.root : [...this.below.values()].find((one) => JSON.stringify(one.path) === key);
+    if (above === undefined) {
+      above = this.resumedAt(aboveIt);
+      this.below.set(key, above);
+    }
+    const shown = this.shownBelow(above, null, path);
+    shown.kept.push(this.screen.paint('bold', `session ${clip(shown.agent, 64)} resumed`));
     return shown;
   }
 
