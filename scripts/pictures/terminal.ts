@@ -64,8 +64,10 @@ class Recorded {
       new RegExp(`${String.fromCharCode(27)}\\[([\\d;?]*)([A-Za-z])|[\\s\\S]`, 'gu'),
     )) {
       if (what === 'm') this.paint(count);
-      else if (what === 'K') this.rows[this.row]?.cells.splice(this.column);
-      else if (what === 'A') this.row = Math.max(0, this.row - Number(count || 1));
+      else if (what === 'K' || what === 'J') {
+        this.rows[this.row]?.cells.splice(this.column);
+        if (what === 'J') this.rows.splice(this.row + 1);
+      } else if (what === 'A') this.row = Math.max(0, this.row - Number(count || 1));
       else if (what === undefined) this.put(whole, at);
     }
   }

@@ -14,7 +14,7 @@ import { report } from '../support/session.ts';
 const folder = mkdtempSync(join(tmpdir(), 'pawl-tree-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const [agent, gate] = [join(folder, 'above.mjs'), join(folder, 'gate')];
-// Two sub-agents at once, whose tool goes on when a file is there; the first fails an attempt before.
+// Two sub-agents run at once; their tool waits for a file. The first fails an attempt before its call.
 writeFileSync(
   agent,
   `import { existsSync, watch } from 'node:fs';

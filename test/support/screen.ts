@@ -8,7 +8,8 @@ export function screenOf(written: string): string[] {
     const found = code.exec(written);
     if (found !== null) {
       const [whole, count = '', what] = found;
-      if (what === 'K') rows[row]?.splice(column);
+      if (what === 'K' || what === 'J') rows[row]?.splice(column);
+      if (what === 'J') rows.splice(row + 1);
       if (what === 'A') row = Math.max(0, row - Number(count || 1));
       at += whole.length;
       continue;

@@ -4,7 +4,7 @@ import type { SessionResult } from '../../session/session.ts';
 import { summary } from '../terminal/counters.ts';
 import { markdownLines } from '../terminal/markdown.ts';
 import { Screen } from '../terminal/screen.ts';
-import { StreamedBlocks } from '../terminal/streamed-text.ts';
+import { StreamedBlocks } from '../terminal/streamed-blocks.ts';
 import { clip, wrapped } from '../terminal/text.ts';
 
 /** Shows a conversation: the text as it comes, and a line for whatever else happens. */
@@ -84,7 +84,7 @@ export class ChatView {
       this.said(block);
       this.line('');
     }
-    this.screen.last(this.text.growing(this.width()));
+    this.screen.last(...this.text.growing(this.width()));
   }
 
   private said(text: string): void {
@@ -93,7 +93,7 @@ export class ChatView {
 
   private endText(): void {
     const rest = this.text.end();
-    if (rest !== null) this.said(rest);
+    if (rest !== null && rest !== '') this.said(rest);
   }
 
   private width(): number {

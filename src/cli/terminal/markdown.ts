@@ -10,6 +10,9 @@ import { tame } from '../../platform/text.ts';
 import type { Screen } from './screen.ts';
 import { columnsOf, shownLine, wrapped, wrappedPainted } from './text.ts';
 
+/** Columns of a text, however deep it stands. */
+const leastColumns = 10;
+
 /** Returns Markdown as lines for a terminal; without one, as it is written. */
 export function markdownLines(text: string, screen: Screen): string[] {
   const tokens = screen.isTerminal ? markdownTokens(tame(text)) : null;
@@ -32,7 +35,7 @@ function blockLines(token: MarkdownToken, screen: Screen, width: number): string
       return wrappedPainted(screen.paint(['bold', 'underline'], inline(token.tokens, screen)), width);
     case 'blockquote':
       return spaced(token.tokens ?? [])
-        .flatMap((one) => blockLines(one, screen, width - 2))
+        .flatMap((one) => blockLines(one, screen, Math.max(leastColumns, width - 2)))
         .map((line) => `${screen.paint('dim', '│')} ${line}`);
     case 'list':
       return listLines(token as MarkdownList, screen, width);
@@ -64,7 +67,7 @@ function listLines(list: MarkdownList, screen: Screen, width: number): string[] 
   return list.items.flatMap((item, index) => {
     const box = item.task ? (item.checked === true ? '☑ ' : '☐ ') : '';
     const mark = list.ordered ? `${first + index}. ` : `• ${box}`;
-    const room = Math.max(10, width - mark.length);
+    const room = Math.max(leastColumns, width - mark.length);
     const blocks = item.tokens.filter(({ type }) => type !== 'checkbox' && type !== 'space');
     const lines = blocks.flatMap((token) => blockLines(token, screen, room));
     return lines.map((line, place) => `${place === 0 ? mark : ' '.repeat(mark.length)}${line}`);

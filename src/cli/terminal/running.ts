@@ -114,9 +114,9 @@ class Running {
   async finish(result: SessionResult): Promise<number> {
     const { flags, pages, tape, view } = this;
     if (result.status === 'suspended') process.stderr.write(`Suspended. To go on: ${this.again}\n`);
+    if (flags.output !== undefined) writeReport(flags.output, result);
     if (view === null) process.stdout.write(`${JSON.stringify(result)}\n`);
     else view.end(result);
-    if (flags.output !== undefined) writeReport(flags.output, result);
     if (flags.export !== undefined && tape !== undefined) {
       writeFile(flags.export, await sessionPage(tape, this.sessionId));
       process.stderr.write(`The session is in ${flags.export}: open it in a browser.\n`);

@@ -1,14 +1,25 @@
-import { styleText } from 'node:util';
+import { stripVTControlCharacters, styleText } from 'node:util';
 
-/** What a view writes to: lines that stay and, on a terminal, some below them that the next ones take the place of. */
+/** Rows of a terminal that does not say how many it has. */
+const usualRows = 24;
+
+/**
+ * What a view writes to: lines that stay and, on a terminal, some below them that the next ones take the place of. The
+ * cursor stands at the first of those, so that what another process writes erases nothing, and is not erased.
+ */
 export class Screen {
   private readonly out: NodeJS.WriteStream;
+  /** Writes past those who replace the `write` of the stream. */
+  private readonly put: (text: string) => void;
   private shown: readonly string[] = [];
-  /** Ends what heeds others that write to the terminal, such as a tool or a log, while lines stand there. */
-  private unheed: () => void = () => {};
+  /** Whether somebody has written a part of a line, such as a question. Nothing is shown below it. */
+  private isMidLine = false;
+  private isHeeding = false;
 
   constructor(out: NodeJS.WriteStream) {
     this.out = out;
+    const { write } = out;
+    this.put = (text) => void write.call(out, text);
   }
 
   get isTerminal(): boolean {
@@ -26,43 +37,49 @@ export class Screen {
   }
 
   line(text: string): void {
+    const last = this.shown;
     this.clear();
-    this.out.write(`${text}\n`);
+    this.put(`${this.isMidLine ? '\n' : ''}${text}\n`);
+    this.isMidLine = false;
+    if (last.length > 0) this.last(...last);
   }
 
-  /** Shows lines of at most `width` columns until the next ones. Without a terminal, nothing. */
+  /** Shows lines of at most `width` columns until the next ones; of too many, the last. Without a terminal, nothing. */
   last(...lines: readonly string[]): void {
-    if (!this.isTerminal || lines.join('\n') === this.shown.join('\n')) return;
+    if (!this.isTerminal || this.isMidLine) return;
+    const fitting = lines.slice(-Math.max(1, (this.out.rows || usualRows) - 1));
+    if (fitting.join('\n') === this.shown.join('\n')) return;
     this.clear();
-    this.out.write(lines.join('\n'));
-    this.shown = lines;
-    const ends = [this.out, process.stderr].map((stream) => beforeWrites(stream, () => this.clear()));
-    this.unheed = () => {
-      for (const end of ends) end();
-    };
+    this.heed();
+    const up = fitting.length < 2 ? '' : `\u001b[${fitting.length - 1}A`;
+    this.put(`${fitting.join('\n')}${up}\r`);
+    this.shown = fitting;
   }
 
   clear(): void {
-    this.unheed();
-    this.unheed = () => {};
-    if (this.shown.length > 0) this.out.write(`\r\u001b[K${'\u001b[A\u001b[K'.repeat(this.shown.length - 1)}`);
+    if (this.shown.length === 0) return;
     this.shown = [];
+    this.put('\u001b[J');
   }
 
   paint(style: Parameters<typeof styleText>[0], text: string): string {
     return styleText(style, text, { stream: this.out });
   }
-}
 
-/** Calls `act` before anybody writes to a stream. Returns a function that ends it. */
-function beforeWrites(stream: NodeJS.WriteStream, act: () => void): () => void {
-  const { write } = stream;
-  const own = (...given: Parameters<typeof write>) => {
-    act();
-    return write.apply(stream, given);
-  };
-  stream.write = own as typeof write;
-  return () => {
-    if (stream.write === own) stream.write = write;
-  };
+  /** Heeds what this process writes to the terminal from now on, such as a tool or a log: it is written above. */
+  private heed(): void {
+    if (this.isHeeding) return;
+    this.isHeeding = true;
+    for (const stream of new Set([this.out, process.stderr])) {
+      if (stream.isTTY !== true) continue;
+      const { write } = stream;
+      const heeded = (...given: Parameters<typeof write>) => {
+        this.clear();
+        const seen = stripVTControlCharacters(String(given[0]));
+        if (seen !== '') this.isMidLine = !seen.endsWith('\n');
+        return write.apply(stream, given);
+      };
+      stream.write = heeded as typeof write;
+    }
+  }
 }

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../../machines/index.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import { counted, formatDollars, span } from '../../platform/text.ts';
 import { thousands } from './counters.ts';
@@ -13,6 +14,8 @@ const levelColumns = 3;
 /** What is in flight, and since when (epoch ms). `callId`: the call, if it is one. */
 export type InFlight = { text: string; at: number; callId: string | null };
 
+type Call = InFlight & { input: string; waits: boolean };
+
 /** One session as a tree of attempts and their calls: the lines of what happened, and what it is doing. */
 export class SessionTree {
   private readonly paint: Paint;
@@ -22,7 +25,7 @@ export class SessionTree {
   private isLastTurn = false;
   /** The attempt in flight; null between attempts. */
   private attempt: (InFlight & { spent: string; isReplied: boolean }) | null = null;
-  private readonly calls = new Map<string, InFlight & { input: string; waits: boolean }>();
+  private readonly calls = new Map<string, Call>();
   /** What it waits for before an attempt. */
   private pause: InFlight | null = null;
 
@@ -122,26 +125,35 @@ export class SessionTree {
   private callLines(event: SessionEvent): string[] {
     switch (event.type) {
       case 'tool.requested': {
-        const [input, name] = [oneLine(JSON.stringify(event.input)), clip(event.name, 64)];
-        const text = `${name} ${clipMiddle(input, 60)}`;
-        this.calls.set(event.callId, { text, at: event.at, callId: event.callId, input, waits: false });
+        this.callOf(event, event.input);
         return [];
       }
       case 'tool.approvalRequested': {
-        Object.assign(this.calls.get(event.callId) ?? {}, { waits: true });
+        this.callOf(event, event.input).waits = true;
         const input = oneLine(JSON.stringify(event.input));
         return [`│  ├─ ${clip(event.name, 64)}  ${this.paint('yellow', 'waiting for approval')}  ${input}`];
       }
       case 'tool.approved':
       case 'tool.denied':
       case 'tool.started':
-        Object.assign(this.calls.get(event.callId) ?? {}, { waits: false });
+        this.callOf(event, {}).waits = false;
         return [];
       case 'tool.answered':
         return [this.answered(event)];
       default:
         return [];
     }
+  }
+
+  /** A call in flight. After a crash, nothing says that it was requested. */
+  private callOf({ callId, name, at }: { callId: string; name: string; at: number }, given: JsonObject): Call {
+    const known = this.calls.get(callId);
+    if (known !== undefined) return known;
+    const input = oneLine(JSON.stringify(given));
+    const shown = input === '{}' ? '' : ` ${clipMiddle(input, 60)}`;
+    const call = { text: `${clip(name, 64)}${shown}`, at, callId, input, waits: false };
+    this.calls.set(callId, call);
+    return call;
   }
 
   private answered(event: Of<'tool.answered'>): string {

@@ -67,11 +67,6 @@ export class CodeBlock {
     if (isFence) this.isOpen = !this.isOpen;
     return isCode;
   }
-
-  /** Whether a line that may still grow would belong to a block. */
-  wouldTake(line: string): boolean {
-    return this.isOpen || /^\s*(```|~~~)/.test(line);
-  }
 }
 
 /** Returns a line as it is shown: harmless, with spaces for tabs, whose width depends on where they stand. */
@@ -80,7 +75,8 @@ export function shownLine(line: string): string {
 }
 
 /** Wraps one line; the rest of a list item or a quotation is indented as it is. */
-export function wrappedLine(line: string, width: number): string[] {
+export function wrappedLine(line: string, wanted: number): string[] {
+  const width = Math.max(1, wanted);
   const [indent = ''] = /^\s*(?:[-*+>]|\d+[.)])?\s*/.exec(line) ?? [];
   const hanging = ' '.repeat(Math.min(indent.length, Math.floor(width / 2)));
   const lines: string[] = [];

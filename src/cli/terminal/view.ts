@@ -8,7 +8,7 @@ import { statusText, summary } from './counters.ts';
 import { markdownLines } from './markdown.ts';
 import { Screen } from './screen.ts';
 import { type InFlight, isSessionEnd, SessionTree } from './session-tree.ts';
-import { StreamedText } from './streamed-text.ts';
+import { StreamedBlocks } from './streamed-blocks.ts';
 import { clip, clipPainted, wrapped } from './text.ts';
 
 /** A session of the tree. A sub-agent's lines are kept until it ends, so that those of several do not mix. */
@@ -21,11 +21,15 @@ type Shown = {
   /** The names of the sub-agents down to it. */
   path: readonly string[];
   kept: string[];
+  /** The calls that sub-agents answer, which stand for them. */
+  calls: Set<string>;
 };
 
 /** The most lines about what is in flight. */
 const mostInFlight = 8;
 const tickMs = 1_000;
+/** How often what is in flight is drawn at most, in ms. */
+const drawMs = 50;
 
 /**
  * The live view of a session: a tree that grows with what happened. On a terminal, what is in flight stands below it, with
@@ -37,12 +41,15 @@ export class TerminalView {
   private readonly root: Shown;
   /** The sub-agents that run, by their sessions. */
   private readonly below = new Map<string, Shown>();
+  private readonly ended = new Set<string>();
   private counters: (() => Readonly<Counters>) | null = null;
   /** The text of the reply that streams. */
-  private readonly text = new StreamedText();
-  private growing = '';
+  private readonly text = new StreamedBlocks();
+  private growing: readonly string[] = [];
   private begunAt: number | null = null;
   private cancelTick: (() => void) | null = null;
+  private isDue = false;
+  private drawnAt = 0;
   private hasEnded = false;
 
   constructor(out: NodeJS.WriteStream, agent: Agent) {
@@ -64,12 +71,14 @@ export class TerminalView {
       this.stream(event);
       return;
     }
+    const shown = this.shownFor(event);
+    // A tool of a sub-agent that ignored the abort.
+    if (shown === null) return;
     if (event.type === 'subAgent.started') {
-      const above = this.shownFor(event);
-      this.below.set(event.childSessionId, this.shownBelow(above, event.callId, [...event.path, event.name]));
+      shown.calls.add(event.callId);
+      this.below.set(event.childSessionId, this.shownBelow(shown, event.callId, [...event.path, event.name]));
     }
     if (event.type === 'subAgent.ended') this.release(event.childSessionId);
-    const shown = this.shownFor(event);
     const isEnd = shown === this.root && isSessionEnd(event);
     const said = event.type === 'attempt.replied' ? this.saidIn(event, shown) : [];
     const lines = shown.tree.takeEvent(event);
@@ -81,7 +90,7 @@ export class TerminalView {
   end(result: SessionResult): void {
     this.hasEnded = true;
     this.cancelTick?.();
-    for (const sessionId of [...this.below.keys()].reverse()) this.release(sessionId);
+    for (const sessionId of [...this.below.keys()]) this.release(sessionId);
     this.screen.clear();
     const { status, report, slugs } = result;
     const mark = result.success
@@ -108,12 +117,14 @@ export class TerminalView {
       (...styled) => this.screen.paint(...styled),
       () => this.screen.width - 6 * path.length,
     );
-    return { tree, above, callId, agent: path.at(-1) ?? this.agent.name, path, kept: [] };
+    return { tree, above, callId, agent: path.at(-1) ?? this.agent.name, path, kept: [], calls: new Set() };
   }
 
-  private shownFor({ sessionId, path }: SessionEvent): Shown {
+  /** The session of an event; null for a sub-agent that has ended. */
+  private shownFor({ sessionId, path }: SessionEvent): Shown | null {
     const known = this.below.get(sessionId);
     if (known !== undefined || path.length === 0) return known ?? this.root;
+    if (this.ended.has(sessionId)) return null;
     const key = JSON.stringify(path);
     const shown = this.below.get(key) ?? this.resumedAt(path);
     this.below.delete(key);
@@ -145,65 +156,84 @@ export class TerminalView {
   private release(sessionId: string): void {
     const shown = this.below.get(sessionId);
     if (shown?.above == null) return;
+    for (const [id, one] of [...this.below]) if (one.above === shown) this.release(id);
     this.below.delete(sessionId);
+    this.ended.add(sessionId);
+    if (shown.callId !== null) shown.above.calls.delete(shown.callId);
     for (const [index, line] of shown.kept.entries()) this.line(shown.above, `│  ${index === 0 ? '├─' : '│ '} ${line}`);
   }
 
   private saidIn(event: Extract<SessionEvent, { type: 'attempt.replied' }>, { tree, above }: Shown): string[] {
-    this.growing = '';
+    this.growing = [];
     const rest = above === null ? this.text.end() : null;
-    if (rest !== null) return rest === '' ? [] : [tree.said(rest)];
+    if (rest !== null) return rest === '' ? [] : this.saidLines(rest);
     const text = event.reply?.content.find((part) => part.type === 'text');
     if (text?.type !== 'text' || text.text.trim() === '') return [];
     return [tree.said(`"${clip(text.text, this.screen.width - 12)}"`)];
   }
 
-  /** Shows text as it comes: whole lines, and the one that grows. */
+  /** Shows text as it comes: whole blocks, and the end of the one that grows. */
   private stream({ kind, delta, path }: Extract<SessionEvent, { type: 'model.delta' }>): void {
     if (kind !== 'text' || path.length > 0 || !this.screen.isTerminal) return;
-    const width = this.screen.width - 5;
-    for (const line of this.text.takeDelta(delta, width)) this.screen.line(this.root.tree.said(line));
-    this.growing = this.root.tree.said(this.text.growing(width));
+    for (const block of this.text.takeDelta(delta)) for (const line of this.saidLines(block)) this.screen.line(line);
+    this.growing = this.text.growing(this.screen.width - 5).map((line) => this.root.tree.said(line));
     this.refresh();
+  }
+
+  private saidLines(text: string): string[] {
+    return wrapped(text, this.screen.width - 5).map((line) => this.root.tree.said(line));
   }
 
   private bound(): number {
     return this.agent.limits.maxTurns * this.agent.limits.maxRetries;
   }
 
-  /** Draws what is in flight and the status again, and each second from now on. */
+  /** Draws what is in flight and the status: at once, unless it was just drawn, and each second from then on. */
   private refresh(): void {
-    if (!this.screen.isTerminal) return;
+    if (!this.screen.isTerminal || this.isDue) return;
     this.cancelTick?.();
+    const dueMs = this.drawnAt + drawMs - systemClock.now();
+    if (dueMs <= 0) {
+      this.draw();
+      return;
+    }
+    this.isDue = true;
+    this.cancelTick = systemClock.alarm(Math.min(dueMs, drawMs), () => this.draw());
+  }
+
+  private draw(): void {
+    this.isDue = false;
+    this.drawnAt = systemClock.now();
     const all = [this.root, ...this.below.values()];
     // A question stands there.
     if (all.some(({ tree }) => tree.waits)) {
       this.screen.clear();
       return;
     }
-    const flying = all.flatMap((shown) => this.flyingIn(shown, all));
-    const lines = flying.slice(0, mostInFlight).map((text) => clipPainted(text, this.screen.width));
+    const flying = all.flatMap((shown) => this.flyingIn(shown));
+    const lines = flying.slice(0, mostInFlight).map((one) => this.flyingLine(one));
     if (flying.length > mostInFlight) lines.push(`   and ${flying.length - mostInFlight} more`);
-    if (this.growing !== '') lines.push(this.growing);
+    lines.push(...this.growing);
     if (this.counters !== null) {
       const text = statusText(this.counters(), this.bound());
       lines.push(this.screen.paint('inverse', ` ${clip(text, this.screen.width - 2)} `));
     }
     this.screen.last(...lines);
-    this.cancelTick = flying.length === 0 ? null : systemClock.alarm(tickMs, () => this.refresh());
+    this.cancelTick = flying.length === 0 ? null : systemClock.alarm(tickMs, () => this.draw());
   }
 
   /** What a session is doing; a sub-agent stands for its call. */
-  private flyingIn(shown: Shown, all: readonly Shown[]): string[] {
-    const isBelow = ({ callId }: InFlight) =>
-      callId !== null && all.some((one) => one.above === shown && one.callId === callId);
+  private flyingIn(shown: Shown): (InFlight & { who: string })[] {
+    const who = shown.above === null ? '' : `${clip(shown.agent, 24)}: `;
     return shown.tree
       .inFlight()
-      .filter((one) => !isBelow(one))
-      .map(({ text, at }) => {
-        const who = shown.above === null ? '' : `${clip(shown.agent, 24)}: `;
-        const seconds = Math.max(0, Math.floor((systemClock.now() - at) / 1_000));
-        return `${this.screen.paint('cyan', '◌')} ${this.screen.paint('dim', `${seconds} s`.padStart(5))}  ${who}${text}`;
-      });
+      .filter(({ callId }) => callId === null || !shown.calls.has(callId))
+      .map((one) => ({ ...one, who }));
+  }
+
+  private flyingLine({ who, text, at }: InFlight & { who: string }): string {
+    const seconds = Math.max(0, Math.floor((systemClock.now() - at) / 1_000));
+    const line = `${this.screen.paint('cyan', '◌')} ${this.screen.paint('dim', `${seconds} s`.padStart(5))}  ${who}${text}`;
+    return clipPainted(line, this.screen.width);
   }
 }
