@@ -1,4 +1,6 @@
 export const shortestSecret = 6;
+/** A line of a key has no spaces and at least so many characters. */
+const shortestLine = 16;
 
 export function longSecrets(found: readonly string[]): string[] {
   return longestFirst(found.flatMap(asWritten).filter((secret) => secret.length >= shortestSecret));
@@ -16,11 +18,16 @@ export function longestFirst(secrets: Iterable<string>): string[] {
 
 /**
  * Returns the forms of a secret: as is, as in a URL, a form or JSON, and without surrounding space, as HTTP sends it. Some
- * writers of JSON escape slashes, and all that is not ASCII.
+ * writers of JSON escape slashes, and all that is not ASCII. A diff writes something before each line.
  */
 function asWritten(secret: string): string[] {
   const trimmed = secret.trim();
-  const known = trimmed.length < shortestSecret ? [secret] : [secret, trimmed];
+  const lines = trimmed.split(/\r?\n/).map((line) => line.trim());
+  const known = [
+    secret,
+    ...(trimmed.length < shortestSecret ? [] : [trimmed]),
+    ...(lines.length === 1 ? [] : lines.filter((line) => line.length >= shortestLine && !/\s/.test(line))),
+  ];
   return known.flatMap((one) => {
     const wellFormed = one.toWellFormed();
     const form = new URLSearchParams({ '': wellFormed }).toString().slice(1);

@@ -53,7 +53,7 @@ describe.runIf(hasBrowser)('S-8: the inbox', () => {
     await page.getByText('3 waiting for a decision').waitFor();
     expect(await page.title()).toBe('(3) Pawl');
     const card = page.locator('article', { hasText: 'c.md' });
-    expect(await card.innerText()).toMatch(/edit of editor in s2, just now · ticket: s2/);
+    expect(await card.innerText()).toMatch(/edit of editor in s2, just now · ticket: s2\s+Go\./);
     expect(await card.locator('.diff .added').last().innerText()).toBe('+new\n');
     expect(await card.innerText()).toContain('"path": "c.md"');
     await card.getByLabel('Why it is denied').fill('Not this file.');
@@ -80,12 +80,13 @@ describe.runIf(hasBrowser)('S-8: the inbox', () => {
     await page.keyboard.press('Enter');
     await page.getByText('2 waiting for a decision').waitFor();
     const focused = () => page.evaluate<string>('document.activeElement.innerText');
+    await page.locator('button:not([disabled])', { hasText: 'Approve' }).first().waitFor();
     for (let tabs = 0; tabs < 12 && (await focused()) !== 'Approve'; tabs += 1) await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.getByText('1 waiting for a decision').waitFor();
     await page.keyboard.press('Enter');
     await page.getByText('1 waiting for a decision').waitFor();
-    expect(await page.locator('article').count()).toBe(1);
+    expect(await page.locator('article.open').count()).toBe(1);
     session.abort('enough');
     await session.result;
   });
@@ -116,7 +117,7 @@ describe.runIf(hasBrowser)('S-8: the inbox', () => {
     expect(await page.locator('.diff').count()).toBe(0);
     const decided = (own: object) =>
       page.evaluate<{ taken?: boolean; error?: string }>(`(async () => {
-        const [call] = await (await fetch('inbox')).json();
+        const { calls: [call] } = await (await fetch('inbox')).json();
         const { sessionId, madeBy, callId, shown } = call;
         const body = JSON.stringify({ sessionId, madeBy, callId, shown, approved: true, ...${JSON.stringify(own)} });
         const token = document.querySelector('meta[name=pawl-token]').content;
@@ -130,6 +131,136 @@ describe.runIf(hasBrowser)('S-8: the inbox', () => {
     expect(await decided({ callId: 'again' }).catch(() => 'nothing waits')).toBe('nothing waits');
     session.abort('enough');
     await session.result;
+  });
+
+  it('S-8e: a second click meets no other call, and the cards stay where they are until all are decided', async () => {
+    const agent = asking('writer', ['a.md', 'b.md', 'c.md']);
+    await using shown = await inspector({ port: 0, agents: [agent] });
+    const session = start(agent, shown.journal, 's');
+    const { page } = await opened(`${shown.address}#inbox/`);
+    await page.getByText('3 waiting for a decision').waitFor();
+    const first = page.locator('article', { hasText: 'a.md' }).getByRole('button', { name: 'Approve', exact: true });
+    const places = () =>
+      page
+        .locator('article.open, article.decided')
+        .evaluateAll((all) => all.map((one) => (one as unknown as { offsetTop: number }).offsetTop));
+    const before = await places();
+    await first.dblclick();
+    await page.getByText('Approved', { exact: true }).waitFor();
+    expect(await page.getByText('2 waiting for a decision').count()).toBe(1);
+    expect(await places()).toEqual(before);
+    expect(await first.isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Hide what is decided' }).click();
+    await page.getByText('a.md').first().waitFor({ state: 'detached' });
+    // What has just moved takes no click.
+    const moved = page.locator('article.open').first().getByRole('button', { name: 'Approve', exact: true });
+    expect(await moved.isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Deny all 2 edit' }).click();
+    await page.getByText('No call waits for a person.').waitFor();
+    const { counters } = await session.result;
+    expect([counters.toolCalls.executed, counters.toolCalls.rejected]).toEqual([1, { tool_denied: 2 }]);
+  });
+
+  it('S-8e: if what a call would do has changed, the decision does not count, and the page says so and shows it', async () => {
+    let version = 'one';
+    const tools = { edit: Object.assign({ ...edit }, { preview: () => `would write version ${version}` }) };
+    const agent = asking('writer', ['a.md'], { tools });
+    await using shown = await inspector({ port: 0, agents: [agent] });
+    const session = start(agent, shown.journal, 's');
+    const { page } = await opened(`${shown.address}#inbox/`);
+    await page.getByText('would write version one').waitFor();
+    const approve = page.getByRole('button', { name: 'Approve', exact: true });
+    await page.locator('button:not([disabled])', { hasText: 'Approve' }).waitFor();
+    version = 'two';
+    await approve.click();
+    await page.getByText('Not decided: it had changed, or waits no more').waitFor();
+    await page.getByText('would write version two').waitFor();
+    await approve.click();
+    const { counters } = await session.result;
+    expect(counters.toolCalls.executed).toBe(1);
+  });
+
+  it('a tool that says nothing, and a session that cannot be read, hide no other call', async () => {
+    const journal = new MemoryJournal();
+    const never = { edit: Object.assign({ ...edit }, { preview: () => new Promise<string>(() => {}) }) };
+    const [slow, quick] = [asking('slow', ['a.md'], { tools: never }), asking('quick', ['b.md'])];
+    const damaged: Journal = Object.assign(Object.create(journal), {
+      read: async (id: string, after?: number) => {
+        const entries = await journal.read(id, after);
+        return id === 'damaged' ? entries.map((entry) => ({ ...entry, type: 'of another world' })) : entries;
+      },
+    });
+    const sessions = [
+      start(asking('quick', ['c.md']), journal, 'damaged'),
+      start(slow, journal, 's1'),
+      start(quick, journal, 's2'),
+    ];
+    await using shown = await inspector({ port: 0, journal: damaged, agents: [slow, quick] });
+    const { page } = await opened(`${shown.address}#inbox/`);
+    await page.getByText('2 waiting for a decision').waitFor();
+    expect(await page.locator('article', { hasText: 'a.md' }).innerText()).toContain('has not said yet');
+    expect(await page.locator('article', { hasText: 'b.md' }).innerText()).toContain('+new');
+    expect(await page.locator('.trouble').innerText()).toMatch(/The calls of damaged cannot be shown: ./);
+    // Nor what the others were asked.
+    await page.getByText('Go.', { exact: true }).nth(1).waitFor();
+    await page.getByRole('link', { name: 'All sessions' }).click();
+    await page.locator('.sessions a', { hasText: 'quick' }).nth(1).waitFor();
+    await page.getByText('Go.').nth(1).waitFor();
+    expect(await page.locator('.trouble').count()).toBe(0);
+    for (const session of sessions) session.abort('enough');
+    await Promise.all(sessions.map(({ result }) => result));
+  });
+
+  it('calls of two sub-agents with one id are two, and a diff shows no line of a secret', async () => {
+    const secret = [
+      '-----BEGIN KEY-----',
+      'MIIEpAIBAAKCAQEA0123456789',
+      'abcdefghijABCDEFGHIJ98765',
+      '-----END KEY-----',
+    ];
+    const written = secret.map((line) => `+${line}`).join('\n');
+    const tools = { edit: Object.assign({ ...edit }, { preview: () => `--- a\n+++ a\n@@ -0,0 +1,4 @@\n${written}` }) };
+    const helper = (name: string) => asking(name, [`${name}.md`], { tools });
+    const agents = { left: helper('left'), right: helper('right') };
+    const input = { prompt: 'Edit it.', reason: 'It can.' };
+    const calls = Object.keys(agents).map((name) => ({ name, input }));
+    const parent = defineAgent({ name: 'parent', models: [rehearsalModel([{ calls }, report()])], agents });
+    await using shown = await inspector({ port: 0, agents: [parent], secrets: [secret.join('\n')] });
+    const session = start(parent, shown.journal, 's');
+    const { page } = await opened(`${shown.address}#inbox/`);
+    await page.getByText('2 waiting for a decision').waitFor();
+    await page.locator('.diff').nth(1).waitFor();
+    const text = await page.locator('main').innerText();
+    for (const line of secret.slice(1, 3)) expect(text).not.toContain(line);
+    await page.locator('article', { hasText: 'left.md' }).getByRole('button', { name: 'Deny' }).click();
+    await page.getByText('1 waiting for a decision').waitFor();
+    await page
+      .locator('article', { hasText: 'right.md' })
+      .getByRole('button', { name: 'Approve', exact: true })
+      .click();
+    const { counters } = await session.result;
+    const ran = Object.values(counters.subAgents).map(({ toolCalls }) => toolCalls.executed);
+    expect([Object.keys(counters.subAgents), ran]).toEqual([
+      ['left', 'right'],
+      [0, 1],
+    ]);
+  });
+
+  it('the page of a session shows what is decided, at 390 px, too', async () => {
+    const agent = asking('writer', ['a.md']);
+    await using shown = await inspector({ port: 0, agents: [agent] });
+    const session = start(agent, shown.journal, 's');
+    const viewport = { width: 390, height: 844 };
+    const { page, misdeeds } = await opened(`${shown.address}#s`, { viewport });
+    const card = page.locator('.waiting article');
+    await card.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+    expect(await card.innerText()).toContain('"path": "a.md"');
+    expect(await card.locator('.diff .added').last().innerText()).toBe('+new\n');
+    expect(await page.locator('html').evaluate(({ scrollWidth }) => scrollWidth)).toBe(390);
+    await card.getByRole('button', { name: 'Approve', exact: true }).click();
+    expect((await session.result).counters.toolCalls.executed).toBe(1);
+    await card.waitFor({ state: 'detached' });
+    expect(misdeeds).toEqual([]);
   });
 
   it.each(['light', 'dark'] as const)('axe finds nothing, %s, and it fits a narrow page', async (colorScheme) => {

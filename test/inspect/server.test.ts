@@ -132,10 +132,7 @@ describe('S-8: the inspector refuses unauthorized requests', () => {
     };
     expect(await command('{')).toEqual([400, expect.stringContaining('The body is not JSON')]);
     expect((await command(`${'['.repeat(50_000)}${']'.repeat(50_000)}`))[0]).toBe(400);
-    expect(await command('{"type":"dance"}')).toEqual([
-      409,
-      expect.stringContaining('approve, answer, steer, stop or abort'),
-    ]);
+    expect(await command('{"type":"dance"}')).toEqual([409, expect.stringContaining('answer, steer, stop or abort')]);
     expect(await command('{"type":"steer","text":""}')).toEqual([409, expect.stringContaining('text')]);
     expect(await command(`{"type":"steer","text":"${'x'.repeat(5_000_000)}"}`)).toEqual([413, expect.anything()]);
     expect(await command('{"type":"abort"}')).toEqual([200, false]);

@@ -108,7 +108,7 @@ export class SessionIndex {
     return this.summaries.get(sessionId) ?? null;
   }
 
-  /** Indexes new sessions in the background. Resolves once all are indexed. */
+  /** Indexes new sessions in the background. Resolves once all are indexed that can be read. */
   async follow(): Promise<void> {
     this.reading ??= this.readAll().finally(() => {
       this.reading = null;
@@ -130,10 +130,13 @@ export class SessionIndex {
         this.update(row);
         continue;
       }
-      const entries = await this.journal.read(row.sessionId);
       this.remove(row.sessionId);
-      this.add(row, entries);
-      this.read.set(row.sessionId, row.entries);
+      try {
+        this.add(row, await this.journal.read(row.sessionId));
+        this.read.set(row.sessionId, row.entries);
+      } catch {
+        // Its own page says why; a search says that not all sessions were read. The next look tries again.
+      }
       await eventLoopTurn();
     }
   }

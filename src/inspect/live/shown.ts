@@ -8,13 +8,7 @@ import { redact } from '../../secrets/redact.ts';
 import { writtenSecrets } from '../../secrets/spellings.ts';
 import { Refusal } from '../../serve/callers.ts';
 import { type EventWriter, pushedEvents } from '../../serve/event-stream.ts';
-import {
-  abortSession,
-  answerSession,
-  approveSession,
-  steerSession,
-  stopSession,
-} from '../../session/recovery/messages.ts';
+import { abortSession, answerSession, steerSession, stopSession } from '../../session/recovery/messages.ts';
 import { pageFile } from '../tape/page-file.ts';
 import { sessionFile } from '../tape/session-file.ts';
 import { cleanRow } from './clean.ts';
@@ -37,13 +31,6 @@ const commandSchema = z.discriminatedUnion(
   'type',
   [
     z.strictObject({
-      type: z.literal('approve'),
-      callId: z.string(),
-      approved: z.boolean(),
-      reason: z.string().optional(),
-      sessionId: z.string().optional(),
-    }),
-    z.strictObject({
       type: z.literal('answer'),
       callId: z.string(),
       output: z.json(),
@@ -53,7 +40,7 @@ const commandSchema = z.discriminatedUnion(
     z.strictObject({ type: z.literal('stop') }),
     z.strictObject({ type: z.literal('abort') }),
   ],
-  { error: 'a command: approve, answer, steer, stop or abort' },
+  { error: 'a command: answer, steer, stop or abort' },
 );
 
 const files: Record<string, [string, string]> = {
@@ -77,7 +64,7 @@ export class Shown {
     this.journal = journal;
     this.options = options;
     this.index = new SessionIndex(journal, options.secrets);
-    this.inbox = new Inbox(journal, options.agents, options.secrets);
+    this.inbox = new Inbox(journal, options.agents, options.secrets, (id) => this.index.summaryOf(id)?.prompt ?? '');
   }
 
   secrets(): readonly string[] {
@@ -88,6 +75,7 @@ export class Shown {
     for (const tape of this.tapes.values()) tape.close();
     for (const end of [...this.feeds]) end();
     this.index.close();
+    this.inbox.close();
   }
 
   async route(path: string, search: URLSearchParams, request: Request): Promise<Response> {
@@ -95,7 +83,11 @@ export class Shown {
     const { sessionId, what } = placeOf(path);
     if (file !== undefined) return new Response(pageFile(file[0]), { headers: { 'content-type': file[1] } });
     if (path === '/sessions') return this.feed(search.has('about'));
-    if (path === '/inbox') return Response.json(await this.inbox.list());
+    if (path === '/inbox') {
+      // For what the sessions were asked; what it cannot read, the list tells of itself.
+      void this.index.follow().catch(() => undefined);
+      return Response.json(await this.inbox.list(search.get('session')));
+    }
     if (path === '/search') return Response.json(await this.find(search));
     if (what === 'tape') return this.stream(sessionId, request, search);
     if (what !== 'file') throw new Refusal(404, 'nothing is here');
@@ -214,15 +206,6 @@ export class Shown {
 async function postCommand(journal: WatchedJournal, sessionId: string, given: unknown): Promise<boolean> {
   const one = check(commandSchema, given, 'command', 'invalid_options');
   switch (one.type) {
-    case 'approve': {
-      const { callId, approved, reason, sessionId: meant } = one;
-      const decision = {
-        approved,
-        ...(reason !== undefined && { reason }),
-        ...(meant !== undefined && { sessionId: meant }),
-      };
-      return approveSession(journal, sessionId, callId, decision);
-    }
     case 'answer': {
       const { callId, output, sessionId: meant } = one;
       return answerSession(journal, sessionId, callId, output, meant === undefined ? {} : { sessionId: meant });

@@ -1,7 +1,7 @@
 import { systemClock } from '../../host/clock.ts';
 import type { JournaledSession } from '../../journal/journal.ts';
 import type { Forked } from '../live/fork.ts';
-import type { InboxCall } from '../live/inbox.ts';
+import type { InboxCall, InboxList } from '../live/inbox.ts';
 import type { TapePiece } from '../live/live-tape.ts';
 import type { Found, SessionSummary } from '../live/search.ts';
 import type { DeliveryChange } from '../study/what-if.ts';
@@ -40,15 +40,19 @@ async function send(sessionId: string, command: Command): Promise<void> {
     throw new Error('The command had no effect: the session has ended, or another command arrived first.');
 }
 
-/** The calls of all sessions that wait for a person. */
-export async function inbox(): Promise<InboxCall[]> {
-  const response = await fetch('inbox');
+/** The calls that wait for a person, of one session or of all. */
+export async function inbox(sessionId: string | null): Promise<InboxList> {
+  const response = await fetch(sessionId === null ? 'inbox' : `inbox?session=${encodeURIComponent(sessionId)}`).catch(
+    () => {
+      throw new Error('The server does not answer.');
+    },
+  );
   const answer = await response.json();
   if (!response.ok) throw new Error(answer.error);
   return answer;
 }
 
-/** Decides a call that was shown. Resolves with false if it no longer waits, or waits with another input. */
+/** Decides a call that was shown. Resolves with false if it no longer waits, or is not as it was shown. */
 export async function decide(
   { sessionId, madeBy, callId, shown }: InboxCall,
   decision: { approved: boolean; reason?: string },

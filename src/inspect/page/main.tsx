@@ -1,6 +1,6 @@
 import { render } from 'preact';
 import { Home } from './home.tsx';
-import { InboxPage } from './inbox.tsx';
+import { InboxPage } from './inbox/inbox.tsx';
 import { follow } from './live.ts';
 import { unpacked } from './packed.ts';
 import { keepAddress, readAddress } from './session/address.ts';

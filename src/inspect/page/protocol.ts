@@ -23,7 +23,6 @@ export type FromWorker =
   | { type: 'failed'; message: string };
 
 export type Command =
-  | { type: 'approve'; callId: string; approved: boolean; reason?: string; sessionId?: string }
   | { type: 'answer'; callId: string; output: Json; sessionId?: string }
   | { type: 'steer'; text: string }
   | { type: 'stop' }

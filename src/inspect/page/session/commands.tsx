@@ -3,88 +3,54 @@ import type { Json } from '../../../../machines/index.ts';
 import { tame } from '../../../platform/text.ts';
 import type { Row } from '../../recorded/row-list.ts';
 import { callInput } from '../../study/exchange.ts';
+import { Json as JsonView } from '../content/content.tsx';
 import { Field } from '../field.tsx';
+import { Decisions } from '../inbox/decisions.tsx';
+import { useInbox } from '../inbox/use-inbox.ts';
 import { fileAddress } from '../live.ts';
 import type { Store } from '../store.ts';
 
-/** The calls that wait for a person, in the session and its sub-agents. Each disappears once it is decided. */
+/** The calls that wait for a person or for an answer, in the session and its sub-agents. */
 export function Waiting({ store }: { store: Store }) {
   const { live, recorded } = store;
-  const list = useRef<HTMLUListElement>(null);
+  const list = useRef<HTMLElement>(null);
   const rows =
     live === null ? [] : recorded.rows.byId.filter(({ state, ended }) => state === 'waiting' && ended === null);
+  const handed = rows.filter(({ isHandedOut }) => isHandedOut);
+  const deciding = rows.filter(({ isHandedOut }) => !isHandedOut);
+  const inbox = useInbox(
+    recorded.heads.get('')?.sessionId ?? '',
+    deciding.length === 0 ? null : deciding.map(({ id }) => id).join(' '),
+  );
   const hadFocus = list.current?.contains(document.activeElement) === true;
   useEffect(() => {
     // Not on the next button: a key that is pressed twice would decide two calls.
     if (hadFocus && document.activeElement === document.body) list.current?.focus();
   });
-  if (rows.length === 0) return null;
-  const deciding = rows.filter(({ isHandedOut }) => !isHandedOut);
+  if (live === null || rows.length + inbox.cards.length === 0) return null;
   return (
-    <ul class="waiting" aria-label="Waiting for a person" tabIndex={-1} ref={list}>
-      {rows.map((row) => (
-        <li key={row.id}>
-          <span>
-            ◔ <b>{tame(row.title)}</b> {row.detail}
-          </span>
-          <code>{tame(callInput(recorded, row) ?? '')}</code>
-          {row.isHandedOut ? <Answer store={store} row={row} /> : <Decision store={store} row={row} />}
-        </li>
+    <section class="waiting inbox" aria-label="Waiting for a person" tabIndex={-1} ref={list}>
+      {inbox.trouble === '' ? null : <p class="trouble">{tame(inbox.trouble)}</p>}
+      {inbox.unreadable.map(({ reason }) => (
+        <p class="trouble" key={reason}>
+          {tame(reason)}
+        </p>
       ))}
-      {/* Last: with Tab, a user who decides call by call reaches the next call first. */}
-      {[...Map.groupBy(deciding, ({ title }) => title).values()]
-        .filter(({ length }) => length > 1)
-        .map((alike) => (
-          <DecisionForAll key={`all ${alike[0]?.title}`} store={store} rows={alike} />
-        ))}
-    </ul>
+      <Decisions inbox={inbox} isAlone />
+      {handed.map((row) => (
+        <article key={row.id}>
+          <p>
+            ◔ <b>{tame(row.title)}</b> {row.detail}
+          </p>
+          <JsonView value={callInput(recorded, row) ?? ''} />
+          <Answer store={store} row={row} />
+        </article>
+      ))}
+    </section>
   );
 }
 
 type CallProps = { store: Store; row: Row };
-
-function Decision({ store, row }: CallProps) {
-  const [reason, setReason] = useState('');
-  const decide = (approved: boolean) => decideCall(store, row, approved, reason);
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        decide(false);
-      }}
-    >
-      <button type="button" onClick={() => decide(true)}>
-        Approve
-      </button>
-      <button type="submit">Deny</button>
-      <Field label={`Why ${row.title} is denied`} placeholder="why it is denied" value={reason} take={setReason} />
-    </form>
-  );
-}
-
-/** The calls of one tool that all wait, decided at once. */
-function DecisionForAll({ store, rows }: { store: Store; rows: readonly Row[] }) {
-  const decide = (approved: boolean) => {
-    for (const row of rows) decideCall(store, row, approved, '');
-  };
-  const all = `all ${rows.length} ${tame(rows[0]?.title ?? '')}`;
-  return (
-    <li>
-      <span>◔ {all}</span>
-      <button type="button" onClick={() => decide(true)}>
-        Approve {all}
-      </button>
-      <button type="button" onClick={() => decide(false)}>
-        Deny {all}
-      </button>
-    </li>
-  );
-}
-
-function decideCall(store: Store, row: Row, approved: boolean, reason: string): void {
-  const why = approved || reason.trim() === '' ? {} : { reason };
-  void store.live?.send({ type: 'approve', callId: row.callId ?? '', approved, ...why, ...meantBy(store, row) });
-}
 
 /** A call of a client-side tool. The answer is JSON, or else plain text. */
 function Answer({ store, row }: CallProps) {

@@ -11,11 +11,12 @@ import {
   spentInTree,
 } from '../../../study/overview.ts';
 import { type TimeKind, timeSpent } from '../../../study/timeline.ts';
+import { Ago } from '../../content/ago.tsx';
 import { Json, Text } from '../../content/content.tsx';
 import { Copy } from '../../content/copy.tsx';
 import { Fold } from '../../content/fold.tsx';
 import type { Store } from '../../store.ts';
-import { dollars, short } from '../../text.ts';
+import { clock, dollars, short } from '../../text.ts';
 import { testCommandOf } from './copied.ts';
 
 /** What one asks first: how it ended and why, what was asked, what was said, what it cost, and where the time went. */
@@ -46,7 +47,12 @@ export function Overview({ store }: { store: Store }) {
       )}
       {waiting.map((row) => (
         <p key={row.id} class="waits">
-          ◔ {tame(row.title)} {row.detail} since {span(to - row.at)}
+          ◔ {tame(row.title)} {row.detail} since {clock(row.at)}
+          {store.live === null ? null : (
+            <>
+              , <Ago at={row.at} />
+            </>
+          )}
         </p>
       ))}
       <h2>Prompt</h2>
