@@ -105,6 +105,28 @@ describe.skipIf(!hasBrowser)('S-8: contents are rendered', () => {
     expect(misdeeds).toEqual([]);
   });
 
+  it('Markdown of any depth and size is shown, as it was written if it is beyond all sense', async () => {
+    for (const text of [
+      '> '.repeat(600),
+      '- '.repeat(600),
+      '*'.repeat(3_000),
+      `|${'a|'.repeat(500)}\n|${'-|'.repeat(500)}\n${`|${'b|'.repeat(500)}\n`.repeat(60)}`,
+    ]) {
+      const journal = new MemoryJournal();
+      const models = [rehearsalModel([report(`It begins.\n\n${text}`)])];
+      await runSession(defineAgent({ name: 'writer', models, tools: {} }), {
+        prompt: 'Go.',
+        journal,
+        sessionId: 's',
+        logger: false,
+      });
+      const { page, misdeeds } = await openFile(browser, sessionFile(await journal.read('s')));
+      await page.locator('.overview', { hasText: 'It begins.' }).waitFor();
+      expect(misdeeds).toEqual([]);
+      await page.close();
+    }
+  });
+
   it.each(['light', 'dark'] as const)('axe finds nothing, %s', async (colorScheme) => {
     const { page } = await openFile(browser, html, { bypassCSP: true, colorScheme });
     expect(await complaints(page)).toEqual([]);

@@ -106,8 +106,31 @@ describe.skipIf(!hasBrowser)('S-8: the panes of a session', () => {
     await press(page, 'ArrowLeft');
     expect((await widthOf('.details')) - details).toBe(24);
     expect(await complaints(page)).toEqual([]);
+    // Neither pushes another pane out of the window, nor does a smaller window.
+    const drag = async (at: number, to: number) => {
+      const place = await page.locator('.splitter').nth(at).boundingBox();
+      await page.mouse.move((place?.x ?? 0) + 3, 300);
+      await page.mouse.down();
+      await page.mouse.move(to, 300, { steps: 4 });
+      await page.mouse.up();
+    };
+    const isInside = async (width: number) => {
+      const panes = await Promise.all(['.happened', '.middle', '.details'].map((name) => boxOf(page, name)));
+      return panes.every((pane) => pane.width >= 190 && pane.x >= 0 && pane.x + pane.width <= width);
+    };
+    await drag(0, 1_270);
+    await drag(1, 10);
+    expect(await isInside(1_280)).toBe(true);
+    await line.focus();
+    const value = async (name: string) => Number(await line.getAttribute(name));
+    expect(await value('aria-valuenow')).toBe(await widthOf('.happened'));
+    expect(await value('aria-valuemax')).toBeGreaterThanOrEqual(await value('aria-valuenow'));
+    await page.setViewportSize({ width: 960, height: 800 });
+    expect(await isInside(960)).toBe(true);
+    await page.setViewportSize({ width: 1_280, height: 800 });
+    const narrow = await widthOf('.details');
     await page.getByRole('button', { name: 'Close the middle' }).click();
-    await expect.poll(() => widthOf('.details')).toBeGreaterThan(details + 200);
+    await expect.poll(() => widthOf('.details')).toBeGreaterThan(narrow + 150);
     await page.waitForURL(/shows=closed/);
     expect(await complaints(page)).toEqual([]);
     await page.getByRole('button', { name: 'time' }).click();

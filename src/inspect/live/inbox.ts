@@ -9,7 +9,7 @@ import { redact, redactJson, redactReason } from '../../secrets/redact.ts';
 import { writtenSecrets } from '../../secrets/spellings.ts';
 import { approveSession } from '../../session/recovery/messages.ts';
 import { type PendingApproval, pendingApprovals } from '../../session/replay/pending-approvals.ts';
-import { Previews, type WaitingCall } from './previews.ts';
+import { Previews, type RootedApproval } from './previews.ts';
 
 /** A call that waits for a person, as the page shows it: without secrets. */
 export type InboxCall = PendingApproval & {
@@ -47,7 +47,7 @@ export class Inbox {
   /** No hash without a key leaves the process: a short input could be guessed from it. */
   private readonly key = randomBytes(32);
   /** The calls that have been read, by their session, with its number of entries. */
-  private known = new Map<string, { entries: number; calls: readonly WaitingCall[] }>();
+  private known = new Map<string, { entries: number; calls: readonly RootedApproval[] }>();
 
   constructor(
     journal: Journal,
@@ -105,7 +105,12 @@ export class Inbox {
     this.previews.close();
   }
 
-  private async callsOf({ sessionId, agent: root, entries, waitingCalls }: JournaledSession): Promise<WaitingCall[]> {
+  private async callsOf({
+    sessionId,
+    agent: root,
+    entries,
+    waitingCalls,
+  }: JournaledSession): Promise<RootedApproval[]> {
     const known = this.known.get(sessionId);
     const read = async () => (await pendingApprovals(this.journal, { sessionId })).map((call) => ({ ...call, root }));
     const calls = known?.entries === entries ? known.calls : await read();
@@ -116,7 +121,7 @@ export class Inbox {
     );
   }
 
-  private clean({ root, ...call }: WaitingCall, secrets: readonly string[]): InboxCall {
+  private clean({ root, ...call }: RootedApproval, secrets: readonly string[]): InboxCall {
     const { agent, metadata, input, sessionId } = call;
     const preview = this.previews.latest({ ...call, root });
     return {

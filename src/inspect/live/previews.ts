@@ -9,7 +9,7 @@ const freshMs = 2_000;
 const keptMs = 60_000;
 
 /** `root`: the agent of the session, from which `path` leads to the one that made the call. */
-export type WaitingCall = PendingApproval & { root: string };
+export type RootedApproval = PendingApproval & { root: string };
 
 type Known = { lookedAt: number; latest: { text: string | null } | null; running: Promise<unknown> | null };
 
@@ -24,7 +24,7 @@ export class Previews {
   }
 
   /** Asks the tool of a call, unless it was asked just now. */
-  look(call: WaitingCall): void {
+  look(call: RootedApproval): void {
     const now = systemClock.now();
     for (const [key, { lookedAt, running }] of this.known)
       if (running === null && now - lookedAt > keptMs) this.known.delete(key);
@@ -44,12 +44,12 @@ export class Previews {
   }
 
   /** What the tool said last; null if it has not said anything yet. */
-  latest(call: WaitingCall): { text: string | null } | null {
+  latest(call: RootedApproval): { text: string | null } | null {
     return this.known.get(keyOf(call))?.latest ?? null;
   }
 
   /** Asks the tool of a call now. Never rejects: that a tool fails is what it says. */
-  async now({ root, path, tool: name, input }: WaitingCall): Promise<string | null> {
+  async now({ root, path, tool: name, input }: RootedApproval): Promise<string | null> {
     const agent = this.agents.find((one) => one.name === root);
     return agent === undefined ? null : callPreview(agent, { path, name, input }, this.closing.signal);
   }
@@ -60,6 +60,6 @@ export class Previews {
   }
 }
 
-function keyOf({ sessionId, madeBy, callId, input }: WaitingCall): string {
+function keyOf({ sessionId, madeBy, callId, input }: RootedApproval): string {
   return JSON.stringify([sessionId, madeBy, callId, input]);
 }

@@ -1,7 +1,8 @@
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { FilePart } from '../../../../machines/index.ts';
 import { tame } from '../../../platform/text.ts';
 import { Copy } from './copy.tsx';
+import { heldJson } from './held-json.ts';
 import { JsonTree } from './json.tsx';
 import { Prose } from './prose.tsx';
 
@@ -26,7 +27,7 @@ export function Text({ text, kind = '' }: { text: string; kind?: string }) {
 /** A value as a tree, or as the JSON that it is. A text that holds JSON is shown as its value. */
 export function Json({ value }: { value: unknown }) {
   const [isRaw, setRaw] = useState(false);
-  const held = typeof value === 'string' ? heldIn(value) : value;
+  const held = useMemo(() => (typeof value === 'string' ? heldJson(value) : value), [value]);
   if (typeof held === 'string') return <Text text={held} />;
   const text = () => (typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? 'undefined'));
   return (
@@ -40,16 +41,6 @@ export function Json({ value }: { value: unknown }) {
       {isRaw ? <Prose kind="json" text={text()} /> : <JsonTree value={held} />}
     </div>
   );
-}
-
-/** The object or list that a text holds, or the text. */
-function heldIn(text: string): unknown {
-  if (!/^\s*[[{]/.test(text)) return text;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 const pictures = /^image\/(?:png|jpeg|gif|webp|avif)$/;

@@ -8,20 +8,20 @@ export type Card = {
   note: string;
 };
 
-export const keyOf = ({ sessionId, madeBy, callId }: InboxCall) => JSON.stringify([sessionId, madeBy, callId]);
+export const cardKey = ({ sessionId, madeBy, callId }: InboxCall) => JSON.stringify([sessionId, madeBy, callId]);
 
 /** Returns the cards after the list was read: each where it stood, new ones last. Once none waits, none is left. */
 export function withCalls(cards: readonly Card[], calls: readonly InboxCall[]): Card[] {
-  const listed = new Map(calls.map((call) => [keyOf(call), call]));
+  const listed = new Map(calls.map((call) => [cardKey(call), call]));
   const kept = cards.map((card): Card => {
-    const call = listed.get(keyOf(card.call));
+    const call = listed.get(cardKey(card.call));
     if (call !== undefined) return card.state === 'decided' ? { call, state: 'open', note: '' } : { ...card, call };
     if (card.state !== 'open') return card;
     return { ...card, state: 'decided', note: 'Decided elsewhere, or over' };
   });
-  const known = new Set(cards.map(({ call }) => keyOf(call)));
+  const known = new Set(cards.map(({ call }) => cardKey(call)));
   const added = calls
-    .filter((call) => !known.has(keyOf(call)))
+    .filter((call) => !known.has(cardKey(call)))
     .map((call): Card => ({ call, state: 'open', note: '' }));
   const all = [...kept, ...added];
   return all.some(({ state }) => state !== 'decided') ? all : [];
@@ -33,6 +33,6 @@ export function withOutcome(
   some: readonly InboxCall[],
   outcome: Pick<Card, 'state' | 'note'>,
 ): Card[] {
-  const keys = new Set(some.map(keyOf));
-  return cards.map((card) => (keys.has(keyOf(card.call)) ? { ...card, ...outcome } : card));
+  const keys = new Set(some.map(cardKey));
+  return cards.map((card) => (keys.has(cardKey(card.call)) ? { ...card, ...outcome } : card));
 }

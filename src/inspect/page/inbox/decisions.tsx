@@ -5,24 +5,24 @@ import type { InboxCall } from '../../live/inbox.ts';
 import { Ago } from '../content/ago.tsx';
 import { Json, Text } from '../content/content.tsx';
 import { Field } from '../field.tsx';
-import { type Card, keyOf } from './cards.ts';
-import type { Inbox } from './use-inbox.ts';
+import { type Card, cardKey } from './cards.ts';
+import type { InboxCards } from './use-inbox.ts';
 
 /** How long what has just appeared takes no click, in ms: it may be the second of two that were meant for another. */
 const settleMs = 600;
 
 /** The calls that wait for a decision, then those of a kind at once. `isAlone`: all are of one session, which is shown. */
-export function Decisions({ inbox, isAlone = false }: { inbox: Inbox; isAlone?: boolean }) {
+export function Decisions({ inbox, isAlone = false }: { inbox: InboxCards; isAlone?: boolean }) {
   const { cards, decide, clear } = inbox;
   const [cleared, setCleared] = useState(0);
   const open = cards.filter(({ state }) => state === 'open').map(({ call }) => call);
   const kinds = [...Map.groupBy(open, ({ agent, tool }) => `${agent} ${tool}`)].filter(([, { length }]) => length > 1);
-  const there = `${cleared} ${cards.map(({ call, state }) => `${keyOf(call)} ${state}`).join(' ')}`;
+  const there = `${cleared} ${cards.map(({ call, state }) => `${cardKey(call)} ${state}`).join(' ')}`;
   return (
     <>
       {cards.map((card) => (
         <article
-          key={keyOf(card.call)}
+          key={cardKey(card.call)}
           class={card.state}
           aria-label={`${tame(card.call.tool)} of ${tame(card.call.agent)}`}
         >

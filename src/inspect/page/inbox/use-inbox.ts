@@ -10,7 +10,7 @@ const dueMs = 1_000;
 
 export type Decide = (some: readonly InboxCall[], approved: boolean, reason: string) => void;
 
-export type Inbox = {
+export type InboxCards = {
   cards: readonly Card[];
   unreadable: InboxList['unreadable'];
   /** Whether the list has been read. */
@@ -26,7 +26,7 @@ export type Inbox = {
  * The calls that wait, of one session or of all, read again when `news` changes and while the page is seen. `news` is null
  * if nothing waits.
  */
-export function useInbox(sessionId: string | null, news: string | null): Inbox {
+export function useInbox(sessionId: string | null, news: string | null): InboxCards {
   const [cards, setCards] = useState<readonly Card[]>([]);
   const [unreadable, setUnreadable] = useState<InboxList['unreadable']>([]);
   const [isKnown, setKnown] = useState(false);

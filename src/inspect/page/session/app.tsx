@@ -50,19 +50,9 @@ export function SessionPage({ store }: { store: Store }) {
       ) : (
         <main aria-busy={store.isLoading} class={store.middle === 'closed' ? 'closed' : ''} style={widthsAs(widths)}>
           <EventList store={store} moment={moment} />
-          <Splitter
-            label="Width of the events"
-            side="left"
-            width={widths.left}
-            set={(left) => setWidths({ ...widths, left })}
-          />
+          <Splitter label="Width of the events" side="left" set={(left) => setWidths({ ...widths, left })} />
           {stage > 0 ? <Middle store={store} moment={moment} /> : <section class="charts" />}
-          <Splitter
-            label="Width of the details"
-            side="right"
-            width={widths.right}
-            set={(right) => setWidths({ ...widths, right })}
-          />
+          <Splitter label="Width of the details" side="right" set={(right) => setWidths({ ...widths, right })} />
           {stage > 1 ? <Details store={store} moment={moment} /> : <section class="details" />}
         </main>
       )}
