@@ -59,7 +59,9 @@ describe.skipIf(!hasBrowser)('the chat page of the examples', () => {
         expect(await complaints(page)).toEqual([]);
         await page.getByRole('button', { name: 'Approve' }).click();
         await page.locator('.text td', { hasText: 'paid on June 2' }).waitFor();
-        await page.getByText('succeeded · 3 requests').waitFor();
+        await page.getByText('succeeded · requests: 3').waitFor();
+        // The chat that is new is listed without a reload.
+        await page.locator('nav a[aria-current="true"]', { hasText: 'Mark the bill' }).waitFor();
         expect(misdeeds).toEqual([]);
         hash = new URL(page.url()).hash;
         await page.close();
@@ -90,6 +92,8 @@ describe.skipIf(!hasBrowser)('the chat page of the examples', () => {
     await page.getByPlaceholder('Reason').fill('Not yet.');
     await page.getByRole('button', { name: 'Deny' }).click();
     await page.getByText('Then I leave the notes as they are.').waitFor();
+    expect(await page.locator('.call').last().textContent()).toMatch(/denied\s+Not yet\./);
+    expect(await page.locator('.call pre').count()).toBe(0);
     await say('Now fail.');
     await page.getByRole('alert').waitFor();
     expect(await page.getByRole('alert').textContent()).toContain('retries_exhausted');
@@ -99,6 +103,35 @@ describe.skipIf(!hasBrowser)('the chat page of the examples', () => {
     await page.getByRole('alert').waitFor({ state: 'hidden' });
     await page.getByRole('alert').waitFor();
     expect(await failures.count()).toBe(1);
+    await page.close();
+  });
+
+  it('a call of a chat that was stopped asks for nothing, and a long chat leaves the message box where it is', async () => {
+    await using server = await serve('stopped.db');
+    const viewport = { width: 1_000, height: 500 };
+    const { page } = await watchedPage(browser, server.url, { viewport });
+    await page.goto(server.url);
+    const message = page.getByLabel('Message');
+    for (let asked = 1; asked <= 3; asked += 1) {
+      await message.fill('Mark the bill of May as paid.');
+      await message.press('Enter');
+      await page.getByRole('button', { name: 'Deny' }).click();
+      await page
+        .getByText('Then I leave the notes as they are.')
+        .nth(asked - 1)
+        .waitFor();
+    }
+    const box = await message.boundingBox();
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(500);
+    await message.fill('Mark the bill of May as paid.');
+    await message.press('Enter');
+    await page.getByRole('button', { name: 'Approve' }).waitFor();
+    const id = new URL(page.url()).hash.slice(1);
+    await page.evaluate(`fetch('/api/chat/${id}', { method: 'DELETE' })`);
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByText('The session was aborted.').waitFor();
+    await page.getByText('aborted · requests: 2').waitFor();
+    expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
     await page.close();
   });
 });
