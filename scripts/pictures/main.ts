@@ -41,6 +41,7 @@ async function demo(): Promise<void> {
     await page.getByRole('tab', { name: 'what if' }).click();
     await page.getByRole('button', { name: 'a fault: auth' }).click();
     await page.getByRole('button', { name: 'Compare' }).click();
+    await page.getByText('First difference').waitFor();
   });
 }
 
@@ -132,7 +133,7 @@ async function run(): Promise<void> {
   }
   await using shown = await inspector({ port: 0 });
   const outcomes = [
-    { done: true },
+    { status: 'succeeded' },
     { status: 'failed', message: 'a test of the calendar failed' },
     { status: 'blocked', reason: 'a licence' },
   ];
@@ -151,7 +152,7 @@ async function run(): Promise<void> {
   });
 }
 
-/** The demo in a terminal, as it goes on. */
+/** The demo, as a terminal shows it line by line. */
 async function terminal(): Promise<void> {
   const command = [process.execPath, 'src/cli/main.ts', 'demo', '--rehearsal', 'docs'];
   writeFileSync('docs/pictures/terminal.svg', await terminalPicture('npx pawl demo', command));

@@ -25,6 +25,12 @@ export async function openInspector(
   return inspector({ port, agents, ...(journal !== undefined && { journal }) });
 }
 
+/** Says where a page is, which outlives its session only if stderr is a terminal. */
+export function tellPage(address: string | null): void {
+  const how = process.stderr.isTTY === true ? '' : ' (until the session ends: this is no terminal)';
+  process.stderr.write(`Open this in a browser${how}: ${address}\n`);
+}
+
 /** Keeps a page open until Ctrl-C if stderr is a terminal. */
 export async function keepOpenUntilInterrupted(address: string | null): Promise<void> {
   if (address === null || process.stderr.isTTY !== true) return;

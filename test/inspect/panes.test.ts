@@ -57,7 +57,7 @@ describe.skipIf(!hasBrowser)('S-8: the panes of a session', () => {
     'at %i x %i each chart is whole at first, larger by wheel, and its lit state stays in view',
     async (width, height) => {
       const { page, misdeeds } = await openFile(browser, html, { viewport: { width, height } });
-      if (width < 900) await page.getByRole('button', { name: 'machines' }).first().click();
+      if (width < 900) await page.getByRole('button', { name: 'time, machines' }).click();
       await page.locator('.middle').getByRole('button', { name: 'machines' }).click();
       for (const chart of ['session', 'turn', 'attempt', 'tool call']) {
         await page.locator('.thumb', { hasText: chart }).first().click();

@@ -14,7 +14,14 @@ import { startSession } from '../../session/start-session.ts';
 import { declineQuestion } from '../../session/unasked.ts';
 import { type Flags, sessionExitCode, UsageError } from '../command-line.ts';
 import { commandLogger } from '../log.ts';
-import { checkWritable, keepOpenUntilInterrupted, openInspector, sessionPage, writeFile } from '../session-page.ts';
+import {
+  checkWritable,
+  keepOpenUntilInterrupted,
+  openInspector,
+  sessionPage,
+  tellPage,
+  writeFile,
+} from '../session-page.ts';
 import { openJournal } from '../sessions/opened-journal.ts';
 import { Approver, type Decision } from './approver.ts';
 import { Ledger } from './ledger.ts';
@@ -79,8 +86,7 @@ class Running {
     const stately = flags.stately ? await (await import('../../inspect/index.ts')).statelyInspector() : null;
     const journal = flags.journal === undefined ? undefined : await openJournal(flags.journal);
     const inspector = flags.inspect ? await openInspector(flags, journal, [agent]) : null;
-    for (const page of [inspector, stately])
-      if (page !== null) process.stderr.write(`Open this in a browser: ${page.address}\n`);
+    for (const page of [inspector, stately]) if (page !== null) tellPage(page.address);
     return new Running(agent, beginning, flags, journal, { inspector, stately });
   }
 

@@ -8,7 +8,7 @@ import { runWorkflow, type WorkflowResult } from '../../workflow/run/run-workflo
 import type { Flags } from '../command-line.ts';
 import { exitCodes, UsageError } from '../command-line.ts';
 import { commandLogger } from '../log.ts';
-import { keepOpenUntilInterrupted, openInspector } from '../session-page.ts';
+import { keepOpenUntilInterrupted, openInspector, tellPage } from '../session-page.ts';
 import { interruption } from '../terminal/running.ts';
 import { WorkView } from '../terminal/work-view.ts';
 import { agentsOf, found, type Project } from './agents.ts';
@@ -49,7 +49,7 @@ export async function workCommand(positionals: readonly string[], flags: Flags):
   process.on('SIGTERM', interrupt);
   process.on('SIGHUP', interrupt);
   const inspector = flags.inspect ? await openInspector(flags, new MemoryJournal({ keep: mostKept })) : null;
-  if (inspector !== null) process.stderr.write(`Open this in a browser: ${inspector.address}\n`);
+  if (inspector !== null) tellPage(inspector.address);
   const result = await runWorkflow({
     backlog,
     agents,

@@ -47,7 +47,12 @@ export function Entry({
         {glyphs[row.status]}
       </span>
       <span class="about">
-        {row.waiting.length === 0 ? null : <span class="waits">{row.waiting.length} waiting for a person</span>}
+        {row.waiting.length === 0 ? null : (
+          <span class="waits" title={`${row.waiting.length} waiting for a person`}>
+            {row.waiting.length}
+            <span class="words"> waiting for a person</span>
+          </span>
+        )}
         {row.slugs.map((slug) => (
           <span class="slug" key={slug}>
             {slug}

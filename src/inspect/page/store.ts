@@ -127,9 +127,9 @@ export class Store {
     this.draw();
   }
 
-  /** Shows a line as a whole. The step stays, unless what is shown is that of a step. */
+  /** Shows a line as a whole. The step stays, unless what is shown is that of a step: then it is the line's last. */
   choose(row: Row): void {
-    if (this.showsStep) this.go(this.recorded.frameOf(row.told));
+    if (this.showsStep) this.go(this.recorded.frameOf(row.ended ?? row.told));
     this.chosen = row.id;
     if (this.tab === 'overview' && row.kind !== 'session') this.tab = 'attempt';
     this.draw();
@@ -140,7 +140,7 @@ export class Store {
     Object.assign(this, change);
     const row = this.chosenRow;
     if (row !== null && this.showsStep) {
-      this.go(this.recorded.frameOf(row.told));
+      this.go(this.recorded.frameOf(row.ended ?? row.told));
       this.chosen = row.id;
     }
     this.draw();

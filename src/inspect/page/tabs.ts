@@ -16,8 +16,8 @@ export const units: Record<'session' | 'run', readonly Unit[]> = {
   run: ['step', 'delivery', 'item'],
 };
 
-/** The panes of a narrow page, which shows one at a time. */
-export const panes = ['details', 'events', 'machines'] as const;
+/** The panes of a narrow page, which shows one at a time. The middle has the time or the machines. */
+export const panes = ['details', 'events', 'middle'] as const;
 export type Pane = (typeof panes)[number];
 
 /** The first attempt of a turn; the line itself for one within an attempt. */

@@ -39,13 +39,17 @@ export function SessionPage({ store }: { store: Store }) {
       <nav class="panes" aria-label="Panes">
         {panes.map((pane) => (
           <button key={pane} type="button" aria-pressed={pane === store.pane} onClick={() => store.set({ pane })}>
-            {pane}
+            {pane === 'middle' ? 'time, machines' : pane}
           </button>
         ))}
       </nav>
       {store.compares && store.origin !== null ? (
         <main class="comparison" aria-busy={store.isLoading}>
-          <Compared one={store.origin.store.recorded} other={store.recorded} names={['happened', 'what if']} />
+          {store.isLoading ? (
+            <p class="empty">The change is being played.</p>
+          ) : (
+            <Compared one={store.origin.store.recorded} other={store.recorded} names={['happened', 'what if']} />
+          )}
         </main>
       ) : (
         <main aria-busy={store.isLoading} class={store.middle === 'closed' ? 'closed' : ''} style={widthsAs(widths)}>
@@ -131,7 +135,17 @@ function Header({ store }: { store: Store }) {
         </h1>
       )}
       {root !== null && root.ended !== null ? (
-        <Ending state={root.state} slugs={root.slugs} isAborted={endingOf(recorded)?.type === 'session.aborted'} />
+        <Ending
+          state={root.state}
+          word={
+            root.state === 'done'
+              ? doneWords[store.kind]
+              : endingOf(recorded)?.type === 'session.aborted'
+                ? 'aborted'
+                : 'failed'
+          }
+          slugs={root.slugs}
+        />
       ) : (
         <NotEnded store={store} />
       )}
@@ -174,10 +188,13 @@ function NotEnded({ store }: { store: Store }) {
   return <span class="status">‖ {status}</span>;
 }
 
-function Ending({ state, slugs, isAborted }: { state: string; slugs: readonly string[]; isAborted: boolean }) {
+/** A run that is done has worked through its items, which may have failed. */
+const doneWords = { session: 'succeeded', run: 'completed' };
+
+function Ending({ state, word, slugs }: { state: string; word: string; slugs: readonly string[] }) {
   return (
     <span class={`status ${state}`}>
-      {state === 'done' ? '✓ succeeded' : `✗ ${isAborted ? 'aborted' : 'failed'}: ${slugs[0] ?? ''}`}
+      {state === 'done' ? `✓ ${word}` : `✗ ${word}: ${slugs[0] ?? ''}`}
       {slugs.slice(1).map((slug) => (
         <span class="slug" key={slug}>
           {slug}

@@ -25,7 +25,9 @@ export function Waiting({ store }: { store: Store }) {
   const hadFocus = list.current?.contains(document.activeElement) === true;
   useEffect(() => {
     // Not on the next button: a key that is pressed twice would decide two calls.
-    if (hadFocus && document.activeElement === document.body) list.current?.focus();
+    const { activeElement } = document;
+    const isLost = activeElement === document.body || activeElement?.matches(':disabled') === true;
+    if (hadFocus && isLost) list.current?.focus();
   });
   if (live === null || rows.length + inbox.cards.length === 0) return null;
   return (

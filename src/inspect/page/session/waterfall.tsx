@@ -176,8 +176,8 @@ function numbersOf(row: Row, to: number): string {
 /** Numbers follow a bar. Where there is no space, they come before it or inside it. */
 function besideBar(line: TimeLine, from: number, to: number): Record<string, string> {
   const [begin, end] = [line.place(from), line.place(to)];
-  if (end <= 0.6) return { left: `calc(${100 * end}% + 4px)` };
-  return begin >= 0.4 ? { right: `calc(${100 * (1 - begin)}% + 4px)` } : { right: '4px' };
+  if (end <= 0.6) return { left: `${100 * end}%` };
+  return begin >= 0.4 ? { right: `${100 * (1 - begin)}%` } : { right: '0' };
 }
 
 function titleOf({ kind, from, to }: RowSpan, line: TimeLine): string {

@@ -268,7 +268,7 @@ export function AnswersPane({ exchange }: { exchange: Exchange | null }) {
             <div class="who">
               {index + 1} · {tame(call.name)}{' '}
               {answer === undefined ? <i>no answer yet</i> : <i>{whoAnswered(answer)}</i>}
-              {answer?.slug == null ? null : <span class="slug">{answer.slug}</span>}
+              {answer?.slug == null ? null : <span class="slug"> {answer.slug}</span>}
             </div>
             {answer === undefined ? null : <OutputView output={answer.output} />}
           </div>

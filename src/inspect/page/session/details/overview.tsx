@@ -140,8 +140,8 @@ function SpentTable({ name, rows, whole }: { name: string; rows: readonly SpentB
         {rows.map((row) => (
           <tr key={row.name}>
             <th scope="row">
-              <i class="share" style={{ width: `${Math.round(60 * Math.min(1, share(row)))}px` }} />
               {tame(row.name)}
+              <i class="share" style={{ width: `${Math.round(100 * Math.min(1, share(row)))}%` }} />
             </th>
             <td>{row.requests}</td>
             <td>{short(row.input)}</td>
