@@ -28,6 +28,7 @@ export const commandTable = {
   cost: { args: '[options] [ID]', help: 'say what sessions cost, and what caches saved' },
   check: { args: '--agent FILE', help: 'check that recorded sessions fit new code' },
   verify: { args: '[options] [ID]', help: 'check what is promised of recorded sessions' },
+  torture: { args: '[options] [-- LOOP]', help: 'try a loop on tasks while replies go wrong' },
   test: { args: '--agent FILE ID', help: 'write a vitest file of a recorded session' },
   resume: { args: '[options] ID', help: 'resume a session that was killed or suspended' },
   replay: { args: '[options] ID|FILE', help: 'play a recorded session again, offline' },
@@ -111,9 +112,19 @@ const table = {
       ...oneSession,
       'export',
       'test',
+      'torture',
     ]),
     short: 'o',
   },
+  wire: flag('wire', 'WIRE', 'what the model speaks: openai (default) or anthropic', ['torture'], wireName),
+  rate: flag('rate', 'PERCENT', 'how many replies go wrong (default: 15)', ['torture'], percent),
+  seed: textFlag('seed', 'TEXT', 'which faults come when (default: 1)', ['torture']),
+  tasks: textFlag('tasks', 'ID,…', 'only tasks whose ids begin so, such as bank', ['torture']),
+  faults: textFlag('faults', 'NAME,…', 'only these faults', ['torture']),
+  kills: switchFlag('kills', 'kill the loop once in each task, and start it again', ['torture']),
+  jobs: flag('jobs', 'N', 'work on N tasks at once (default: 2)', ['torture'], wholeNumber),
+  settings: textFlag('settings', 'NAME', 'what the loop finds as its settings', ['torture']),
+  badge: textFlag('badge', 'FILE', 'write a badge for shields.io', ['torture']),
   maxTurns: flag('max-turns', 'N', 'maximum number of turns', anyAgent, wholeNumber),
   maxRetries: flag('max-retries', 'N', 'maximum number of attempts per turn', anyAgent, wholeNumber),
   maxSeconds: flag(
@@ -137,6 +148,7 @@ const table = {
     'cost',
     'check',
     'verify',
+    'torture',
     'replay',
   ]),
   log: flag('log', 'FORMAT', 'log lines on stderr: human (default) or json', anyAgent, logFormat),
@@ -243,6 +255,17 @@ function wholeNumber(text: string | boolean | undefined, name: string): number |
   if (/^\d+$/.test(text) && Number(text) >= 1 && Number.isSafeInteger(Number(text))) return Number(text);
   const most = Number.MAX_SAFE_INTEGER;
   throw new UsageError(expected(name, text, Number(text) > most ? `at most ${most}` : 'an integer of at least 1'));
+}
+
+function wireName(text: string | boolean | undefined, name: string): 'openai' | 'anthropic' | undefined {
+  if (text === undefined || text === 'openai' || text === 'anthropic') return text;
+  throw new UsageError(expected(name, text, 'openai or anthropic'));
+}
+
+function percent(text: string | boolean | undefined, name: string): number | undefined {
+  if (typeof text !== 'string') return undefined;
+  if (/^\d+(\.\d+)?$/.test(text) && Number(text) <= 100) return Number(text);
+  throw new UsageError(expected(name, text, 'a number from 0 to 100'));
 }
 
 function port(text: string | boolean | undefined, name: string): number | undefined {

@@ -26,6 +26,7 @@ import { exportCommand, forkCommand, replayCommand, sessionsCommand } from './se
 import { resumeCommand } from './sessions/resume.ts';
 import { testCommand } from './sessions/test.ts';
 import { verifyCommand } from './sessions/verify.ts';
+import { tortureCommand } from './torture.ts';
 import { workCommand } from './work/work.ts';
 
 const run: Record<CommandName, (positionals: readonly string[], flags: Flags) => Promise<number>> = {
@@ -41,6 +42,7 @@ const run: Record<CommandName, (positionals: readonly string[], flags: Flags) =>
   approve: approveCommand,
   cost: costCommand,
   check: checkCommand,
+  torture: tortureCommand,
   test: testCommand,
   verify: verifyCommand,
   resume: resumeCommand,

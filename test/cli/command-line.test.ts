@@ -34,6 +34,7 @@ describe('the command line', () => {
       stately: false,
       all: false,
       deny: false,
+      kills: false,
       json: false,
       log: 'human',
     });
@@ -63,6 +64,8 @@ describe('the command line', () => {
     [['work', '--max-tokens', '99999999999999999999'], '`--max-tokens` must be at most 9007199254740991'],
     [['inspect', '--port', '65536'], '`--port` must be a port from 0 to 65535; got "65536".'],
     [['inspect', '--port', '80a'], '`--port` must be a port from 0 to 65535; got "80a".'],
+    [['torture', '--rate', '101'], '`--rate` must be a number from 0 to 100; got "101".'],
+    [['torture', '--wire', 'morse'], '`--wire` must be openai or anthropic; got "morse".'],
     [['run', '--log', 'xml'], '`--log` must be human or json; got "xml".'],
     [
       ['run', '--log-level', 'loud'],
@@ -71,7 +74,7 @@ describe('the command line', () => {
     [['fork', '--mcp', 'a.ts'], '--mcp works with pawl serve, not with pawl fork.'],
     [
       ['chat', '--json'],
-      '--json works with pawl run, pawl demo, pawl resume, pawl work, pawl sessions, pawl approvals, pawl cost, pawl check, pawl verify and pawl replay, not with pawl chat.',
+      '--json works with pawl run, pawl demo, pawl resume, pawl work, pawl sessions, pawl approvals, pawl cost, pawl check, pawl verify, pawl torture and pawl replay, not with pawl chat.',
     ],
     [['demo', '--concurrency', '2'], '--concurrency works with pawl work, not with pawl demo.'],
     [['run', '--port', '80'], '--port is the port of a page: pass --inspect, too.'],

@@ -235,7 +235,7 @@ describe('pawl work', () => {
     [['work', '.', '--export', 'x'], '--export works with pawl run, pawl demo and pawl resume, not with pawl work.'],
     [
       ['serve', '--json'],
-      '--json works with pawl run, pawl demo, pawl resume, pawl work, pawl sessions, pawl approvals, pawl cost, pawl check, pawl verify and pawl replay, not with pawl serve.',
+      '--json works with pawl run, pawl demo, pawl resume, pawl work, pawl sessions, pawl approvals, pawl cost, pawl check, pawl verify, pawl torture and pawl replay, not with pawl serve.',
     ],
   ])('a usage error prints one sentence: %o', async (args, message) => {
     const { code, stderr } = await pawl(args);

@@ -42,6 +42,7 @@ describe('the package', () => {
     for (const entry of [
       'index',
       'testing/index',
+      'torture/index',
       'workflow/index',
       'workspace/index',
       'ui/index',

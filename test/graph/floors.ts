@@ -54,6 +54,7 @@ export const floors: readonly (readonly Room[])[] = [
     room('acp', 'Agents in editors, by the Agent Client Protocol'),
   ],
   [room('testing', 'Rehearsal models, a model server, invariants, arbitraries')],
+  [room('torture', 'Small worlds, a wire that misbehaves, and a judge, for loops of any kind')],
   [room('cli', 'The command `pawl`')],
 ];
 

@@ -1,0 +1,139 @@
+/**
+ * `npm run compare`: the torture suite on the loops of `examples/torture`, each at its newest version and installed as a
+ * user installs it, as its authors would set it up and at its defaults. Writes docs/comparison.md. Needs the npm registry
+ * and about half an hour. `npm run compare -- --tasks bank` takes only those tasks, and writes to the terminal.
+ */
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type TortureReport, torture } from '../../src/torture/index.ts';
+
+const root = join(import.meta.dirname, '../..');
+const home = join(root, 'node_modules', '.cache', 'pawl-compare');
+const loops = {
+  pawl: { name: 'Pawl', packages: ['pawl', 'ai', '@ai-sdk/openai-compatible', '@ai-sdk/anthropic', 'zod'] },
+  'ai-sdk': { name: 'AI SDK', packages: ['ai'] },
+  'openai-agents': { name: 'OpenAI Agents', packages: ['@openai/agents', 'openai'] },
+  langgraph: { name: 'LangGraph', packages: ['@langchain/langgraph', '@langchain/openai', '@langchain/core'] },
+  pi: { name: 'pi', packages: ['@earendil-works/pi-agent-core', '@earendil-works/pi-ai'] },
+  mastra: { name: 'Mastra', packages: ['@mastra/core'] },
+} as const;
+type Loop = keyof typeof loops;
+const names = Object.keys(loops) as Loop[];
+
+const { values } = parseArgs({ options: { tasks: { type: 'string' }, seed: { type: 'string', default: '1' } } });
+
+/** Installs the newest versions, Pawl as it is packed. Returns each loop's version. */
+function installed(): Map<Loop, string> {
+  mkdirSync(home, { recursive: true });
+  for (const file of readdirSync(home).filter((name) => name.endsWith('.tgz'))) rmSync(join(home, file));
+  execFileSync('npm', ['run', 'build', '--silent'], { cwd: root });
+  const packed = ['pack', '--ignore-scripts', '--silent', '--pack-destination', home];
+  const tarball = execFileSync('npm', packed, { cwd: root, encoding: 'utf8' }).trim();
+  writeFileSync(join(home, 'package.json'), '{"private":true,"type":"module"}');
+  const wanted = [...new Set(names.flatMap((name) => [...loops[name].packages]))].map((name) =>
+    name === 'pawl' ? join(home, tarball) : `${name}@latest`,
+  );
+  execFileSync('npm', ['install', '--no-audit', '--no-fund', ...wanted], { cwd: home, stdio: 'ignore' });
+  cpSync(join(root, 'examples/torture'), home, { recursive: true });
+  const versionOf = (name: string): string => {
+    const file = join(home, 'node_modules', name, 'package.json');
+    return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).version : 'not installed';
+  };
+  return new Map(names.map((name) => [name, versionOf(loops[name].packages[0])]));
+}
+
+const some = values.tasks === undefined ? {} : { tasks: values.tasks.split(',') };
+
+async function reportOf(name: Loop, more: object): Promise<TortureReport> {
+  const command = [process.execPath, join(home, `${name}.js`)];
+  const report = await torture({ command, seed: values.seed, ...some, ...more });
+  const totals = Object.entries(report.totals).flatMap(([judgement, count]) =>
+    count === 0 ? [] : `${count} ${judgement}`,
+  );
+  process.stderr.write(`${name} ${JSON.stringify(more)}: ${totals.join(', ')}\n`);
+  return report;
+}
+
+const table = (head: string[], rows: (string | number)[][]) =>
+  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+
+const judgementsOf = ({ totals: { right, failed, claimed, twice, exceeded, hung } }: TortureReport) => [
+  ...[right, failed, claimed, twice, exceeded, hung],
+];
+const judgementHeads = ['right', 'said it failed', 'claimed, not done', 'did it twice', 'beyond its bound', 'hung'];
+const percent = (part: number, whole: number) => `${Math.round((100 * part) / Math.max(1, whole))} %`;
+
+const versions = installed();
+const bySettings: (string | number)[][] = [];
+const killed: (string | number)[][] = [];
+const faults = new Map<string, Map<string, number>>();
+let tasks = 0;
+for (const name of names) {
+  const label = `${loops[name].name} ${versions.get(name)}`;
+  for (const settings of ['best', 'defaults']) {
+    const control = await reportOf(name, { settings, rate: 0, ...(values.tasks === undefined && { tasks: ['bank'] }) });
+    const report = await reportOf(name, { settings });
+    tasks = report.tasks.length;
+    const { sent, cached, requests } = report;
+    const passed = `${control.totals.right} of ${control.tasks.length}`;
+    bySettings.push([label, settings, passed, ...judgementsOf(report), requests, percent(cached, sent)]);
+    // What one bad reply was enough for: the last fault of a task that went wrong.
+    for (const { judgement, faults: met } of report.tasks) {
+      const last = met.at(-1)?.split(': ')[1];
+      if (judgement === 'right' || last === undefined) continue;
+      const counts = faults.get(last) ?? new Map<string, number>();
+      faults.set(last, counts.set(`${name} ${settings}`, (counts.get(`${name} ${settings}`) ?? 0) + 1));
+    }
+  }
+  killed.push([label, ...judgementsOf(await reportOf(name, { settings: 'best', rate: 0, kills: true }))]);
+}
+
+const columns = names.flatMap((name) => ['best', 'defaults'].map((settings) => `${name} ${settings}`));
+const page = `# Loops compared
+
+What \`npm run compare\` wrote on ${new Date().toISOString().slice(0, 10)}, on Node ${process.versions.node}, with seed ${values.seed}. Each loop was installed from npm at its newest version, and is set up by a program of at most 40 lines in
+[examples/torture](../examples/torture), once as its authors would for a task that must be done, once at its defaults.
+[The guide](guides/torture.md) says how the suite works, and how to run it on a loop of yours.
+
+## 15 of 100 replies go wrong
+
+${tasks} tasks over OpenAI's chat wire. The judge is the world's database and the ledger of calls, never what a loop says.
+*Control*: tasks that are right with no fault at all. *Cached*: how much of what was sent had been sent at the beginning
+of the request before.
+
+${table(['loop', 'settings', 'control', ...judgementHeads, 'requests', 'cached'], bySettings)}
+
+## Killed once
+
+The same tasks without a fault, but each loop is killed once, at a request, and started again with the same folder.
+
+${table(['loop', ...judgementHeads], killed)}
+
+Only Pawl's program keeps anything in that folder: a journal, which is one line. LangGraph and Mastra have stores of
+their own as packages, which their programs do not use here; OpenAI Agents can serialise a run that waits for an
+approval. A loop that keeps nothing begins again, so this table says what a process that dies costs without a store.
+
+## Which fault was one too many
+
+The last fault of each task that did not end right.
+
+${table(
+  ['fault', ...columns],
+  [...faults].sort().map(([fault, counts]) => [fault, ...columns.map((column) => counts.get(column) ?? '')]),
+)}
+
+## What this does not say
+
+- A loop that ends a task with an error does what its authors mean it to: who calls it may try again. The suite counts it
+  as *said it failed*, which is honest, and never as a false claim.
+- The model is a script that does every task right. Real models also do tasks wrong, which no loop mends.
+- Pawl's authors wrote the suite, the worlds and the programs. The seed and the faults were not chosen by their outcome;
+  \`npm run compare -- --seed TEXT\` takes another.
+- What Pawl pays for this: more requests where others give up, and the time that [performance.md](performance.md) tells.
+`;
+if (values.tasks === undefined) {
+  writeFileSync(join(root, 'docs/comparison.md'), page);
+  execFileSync('npx', ['biome', 'check', '--write', 'docs/comparison.md'], { cwd: root, stdio: 'ignore' });
+} else process.stdout.write(page);

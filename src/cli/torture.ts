@@ -1,0 +1,33 @@
+import { lineOf, tortureBadge, tortureText } from '../torture/report.ts';
+import { type TaskResult, torture } from '../torture/torture.ts';
+import { exitCodes, type Flags } from './command-line.ts';
+import { packageFile } from './package-root.ts';
+import { checkWritable, writeFile } from './session-page.ts';
+
+/** `pawl torture`: runs a loop, which is Pawl if none is named, on tasks with replies that go wrong. */
+export async function tortureCommand(command: readonly string[], flags: Flags): Promise<number> {
+  for (const file of [flags.output, flags.badge]) if (file !== undefined) checkWritable(file);
+  const { rate, wire, seed, tasks, faults, kills, jobs, settings, json } = flags;
+  const show = (result: TaskResult) => {
+    if (!json && result.judgement !== 'right') process.stdout.write(`${lineOf(result)}\n`);
+  };
+  const report = await torture(
+    {
+      command: command.length > 0 ? command : [process.execPath, packageFile('examples/torture/pawl.js')],
+      kills,
+      ...(wire !== undefined && { wire }),
+      ...(rate !== undefined && { rate: rate / 100 }),
+      ...(seed !== undefined && { seed }),
+      ...(tasks !== undefined && { tasks: tasks.split(',') }),
+      ...(faults !== undefined && { faults: faults.split(',') }),
+      ...(jobs !== undefined && { jobs }),
+      ...(settings !== undefined && { settings }),
+    },
+    show,
+  );
+  process.stdout.write(json ? `${JSON.stringify(report)}\n` : tortureText(report));
+  if (flags.output !== undefined) writeFile(flags.output, `${JSON.stringify(report, null, 2)}\n`);
+  if (flags.badge !== undefined) writeFile(flags.badge, `${JSON.stringify(tortureBadge(report))}\n`);
+  const { claimed, twice, exceeded, hung } = report.totals;
+  return claimed + twice + exceeded + hung === 0 ? exitCodes.succeeded : exitCodes.failed;
+}

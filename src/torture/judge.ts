@@ -1,0 +1,42 @@
+import { goldWorld, type LivedWorld, type Task, type World } from './world.ts';
+
+/** What became of a task, the worst that is true of it. */
+export const judgements = ['right', 'failed', 'claimed', 'twice', 'exceeded', 'hung'] as const;
+export type Judgement = (typeof judgements)[number];
+
+/** How a loop ended: what its last line said; null if it did not end in time, `killed` if it was beyond its bound. */
+export type LoopEnd = { status: 'done' | 'failed'; answer: string } | 'killed' | null;
+
+export type Judged = {
+  world: World;
+  task: Task;
+  lived: LivedWorld;
+  end: LoopEnd;
+  requests: number;
+  maxRequests: number;
+};
+
+/** Judges by the database and the ledger; by what the loop said only whether it claims to have done it. */
+export function judgementOf({ world, task, lived, end, requests, maxRequests }: Judged): Judgement {
+  if (requests > maxRequests || end === 'killed') return 'exceeded';
+  if (end === null) return 'hung';
+  const gold = goldWorld(world, task);
+  if (hasMore(lived, gold)) return 'twice';
+  if (end.status === 'failed') return 'failed';
+  return lived.hash() === gold.hash() ? 'right' : 'claimed';
+}
+
+/** Whether a call that changes something was carried out more often than it should. */
+function hasMore(lived: LivedWorld, gold: LivedWorld): boolean {
+  const [made, wanted] = [effectsOf(lived), effectsOf(gold)];
+  return [...made].some(([call, count]) => count > (wanted.get(call) ?? Number.POSITIVE_INFINITY));
+}
+
+function effectsOf({ ledger }: LivedWorld): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { name, input, error, isEffect } of ledger) {
+    const key = JSON.stringify([name, Object.entries(input).sort()]);
+    if (error === null && isEffect) counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return counts;
+}

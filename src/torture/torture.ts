@@ -1,0 +1,289 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { JsonObject } from '../../machines/index.ts';
+import { systemClock } from '../host/clock.ts';
+import { check } from '../input/check.ts';
+import { milliseconds, oneOf, text } from '../input/shapes.ts';
+import { type RecordedRequest, startModelServer, type Wire } from '../testing/model-server.ts';
+import type { ScriptedResponse } from '../testing/scripted-response.ts';
+import { chances, faultFor, faultNames, isReplyFault, type ToolFault } from './faults.ts';
+import { type Judgement, judgementOf, judgements, type LoopEnd } from './judge.ts';
+import { nextReply } from './scripted-model.ts';
+import { startToolServer } from './tool-server.ts';
+import { inputSchema, LivedWorld, type Task, type World } from './world.ts';
+import { worlds } from './worlds/index.ts';
+
+export type TortureOptions = {
+  /** The loop: a program and its arguments. It is started for each task, with the task in `TORTURE_TASK`. */
+  command: readonly string[];
+  /** What the model's server speaks. Default: `openai`, chat completions. */
+  wire?: Wire;
+  /** Says which faults come when. Default: `1`. */
+  seed?: string;
+  /** How many replies of the model go wrong, from 0 to 1. Default: 0.15. 0 is the control that every loop should pass. */
+  rate?: number;
+  /** How many calls of tools go wrong, from 0 to 1. Default: a third of `rate`. */
+  toolRate?: number;
+  /** Which tasks: ids, or what they begin with. Default: all. */
+  tasks?: readonly string[];
+  /** Which faults, by name (`faultNames`). Default: all. */
+  faults?: readonly string[];
+  /** Kills the loop once in each task, at a request, and starts it again. Default: no. */
+  kills?: boolean;
+  /** The requests that a loop may send for a task; more is a judgement. Default: 40. */
+  maxRequests?: number;
+  /** After which time a loop hangs, in ms. Default: 60,000. */
+  timeoutMs?: number;
+  /** How many tasks are worked on at once. Default: 2. */
+  jobs?: number;
+  /** Passed on to the loop, which says what it means. Default: `best`. */
+  settings?: string;
+};
+
+/** What the loop finds in `TORTURE_TASK`, as JSON. */
+export type TortureTask = {
+  id: string;
+  instructions: string;
+  prompt: string;
+  /** `POST toolUrl/NAME` with the input makes a call. */
+  tools: { name: string; description: string; inputSchema: JsonObject }[];
+  toolUrl: string;
+  /** The base URL of the model's server, and the name of the model. It takes any key. */
+  baseUrl: string;
+  model: string;
+  wire: Wire;
+  maxRequests: number;
+  settings: string;
+  /** A folder that is the same for each run of the task, and how often it was started. */
+  state: string;
+  run: number;
+};
+
+export type TaskResult = {
+  id: string;
+  judgement: Judgement;
+  requests: number;
+  /** The characters of its requests, and those that a provider's cache would have: the beginning of the one before. */
+  sent: number;
+  cached: number;
+  toolCalls: number;
+  /** The faults that came, by the number of the request or call. */
+  faults: string[];
+  /** What the loop said at the end; empty if it hung. */
+  answer: string;
+};
+
+export type TortureReport = {
+  suite: 'loop-torture';
+  version: 1;
+  command: readonly string[];
+  wire: Wire;
+  settings: string;
+  seed: string;
+  rate: number;
+  kills: boolean;
+  totals: Record<Judgement, number>;
+  requests: number;
+  sent: number;
+  cached: number;
+  tasks: TaskResult[];
+};
+
+const share = z.number({ error: 'a number from 0 to 1' }).min(0, { error: 'a number from 0 to 1' }).max(1, {
+  error: 'a number from 0 to 1',
+});
+const ids = worlds.flatMap(({ tasks }) => tasks.map(({ id }) => id));
+const taskName = z.string().refine((name) => name !== '' && ids.some((id) => id.startsWith(name)), {
+  error: `the id of a task, or its beginning, such as 'bank' or 'shop-03'`,
+});
+const faultName = z.enum(faultNames, { error: `one of ${faultNames.join(', ')}` });
+const few = z.int({ error: 'an integer from 1 to 64' }).min(1, { error: 'an integer from 1 to 64' }).max(64, {
+  error: 'an integer from 1 to 64',
+});
+const some = z.int({ error: 'an integer of at least 1' }).min(1, { error: 'an integer of at least 1' });
+const optionsSchema = z.strictObject({
+  command: z.array(text, { error: 'a program and its arguments' }).min(1, { error: 'a program and its arguments' }),
+  wire: oneOf('openai', 'anthropic').default('openai'),
+  seed: text.default('1'),
+  rate: share.default(0.15),
+  toolRate: share.optional(),
+  tasks: z.array(taskName, { error: 'an array of ids' }).optional(),
+  faults: z.array(faultName, { error: 'an array of names' }).optional(),
+  kills: z.boolean({ error: 'a boolean' }).default(false),
+  maxRequests: some.default(40),
+  timeoutMs: milliseconds.default(60_000),
+  jobs: few.default(2),
+  settings: text.default('best'),
+} satisfies Record<keyof TortureOptions, z.ZodType>);
+
+type Given = z.infer<typeof optionsSchema>;
+
+/**
+ * Runs a loop on tasks in small worlds, with a model that does each task right and a wire that does not, and judges by
+ * what is then in the world. `onTask` hears of each task as it ends. Rejects with `invalid_options`.
+ */
+export async function torture(
+  options: TortureOptions,
+  onTask: (result: TaskResult) => void = () => {},
+): Promise<TortureReport> {
+  const given = check(optionsSchema, options, 'options', 'invalid_options');
+  const { tasks: wanted = [''], command, wire, settings, seed, rate, kills } = given;
+  const chosen = worlds.flatMap((world) =>
+    world.tasks.filter(({ id }) => wanted.some((name) => id.startsWith(name))).map((task) => ({ world, task })),
+  );
+  const tasks: TaskResult[] = [];
+  const left = [...chosen];
+  const work = async () => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      const result = await taskResult(next.world, next.task, given);
+      tasks.push(result);
+      onTask(result);
+    }
+  };
+  await Promise.all(Array.from({ length: given.jobs }, work));
+  tasks.sort((one, other) => ids.indexOf(one.id) - ids.indexOf(other.id));
+  const totals = Object.fromEntries(
+    judgements.map((judgement) => [judgement, tasks.filter((one) => one.judgement === judgement).length]),
+  ) as Record<Judgement, number>;
+  const sum = (field: 'requests' | 'sent' | 'cached') => tasks.reduce((all, one) => all + one[field], 0);
+  const spent = { requests: sum('requests'), sent: sum('sent'), cached: sum('cached') };
+  const head = { suite: 'loop-torture', version: 1, command, wire, settings, seed, rate, kills } as const;
+  return { ...head, totals, ...spent, tasks };
+}
+
+async function taskResult(world: World, task: Task, given: Given): Promise<TaskResult> {
+  const { wire, seed, rate, toolRate = rate / 3, faults: names = faultNames, maxRequests, kills } = given;
+  const lived = new LivedWorld(world);
+  const faults: string[] = [];
+  const killAt = kills ? 2 + Math.floor(chances(`${seed} ${task.id} kill`)() * task.rounds.length) : null;
+  let [requests, calls, sent, cached] = [0, 0, 0, 0];
+  let before = '';
+  let kill = () => {};
+  const model = async (request: RecordedRequest): Promise<ScriptedResponse> => {
+    requests += 1;
+    const text = textOf(request);
+    sent += text.length;
+    cached += commonStart(before, text);
+    before = text;
+    // One that is beyond its bound is not waited for.
+    if (requests === killAt || requests > 2 * maxRequests) {
+      kill();
+      return { hang: true };
+    }
+    const reply = nextReply(task, request);
+    const at = { seed: `${seed} ${task.id} ${requests}`, rate, names: names.filter(isReplyFault), wire };
+    const fault = faultFor(reply, at);
+    if (fault !== null) faults.push(`${requests}: ${fault.name}`);
+    return fault?.response ?? reply;
+  };
+  const toolFaultNames = names.filter((name) => !isReplyFault(name)) as ToolFault[];
+  const toolFault = (): ToolFault | null => {
+    calls += 1;
+    const next = chances(`${seed} ${task.id} call ${calls}`);
+    if (next() >= toolRate) return null;
+    const fault = toolFaultNames[Math.floor(next() * toolFaultNames.length)] ?? null;
+    if (fault !== null) faults.push(`call ${calls}: ${fault}`);
+    return fault;
+  };
+  const state = mkdtempSync(join(tmpdir(), 'torture-'));
+  const server = await startModelServer(model);
+  const tools = await startToolServer(lived, toolFault);
+  try {
+    const told: Omit<TortureTask, 'run'> = {
+      ...{
+        id: task.id,
+        instructions: world.instructions,
+        prompt: task.prompt,
+        toolUrl: tools.url,
+        baseUrl: server.url,
+      },
+      ...{ model: 'torture', wire, maxRequests, settings: given.settings, state },
+      tools: Object.entries(world.tools).map(([name, tool]) => ({
+        ...{ name, description: tool.description, inputSchema: inputSchema(tool) },
+      })),
+    };
+    let end = await runOf(given, { ...told, run: 1 }, (how) => {
+      kill = how;
+    });
+    if (end === 'killed' && requests <= maxRequests) {
+      faults.push(`${requests}: killed`);
+      end = await runOf(given, { ...told, run: 2 }, (how) => {
+        kill = how;
+      });
+    }
+    const judgement = judgementOf({ world, task, lived, end, requests, maxRequests });
+    const answer = end === null || end === 'killed' ? '' : end.answer;
+    return { id: task.id, judgement, requests, sent, cached, toolCalls: lived.ledger.length, faults, answer };
+  } finally {
+    await server.close();
+    await tools.close();
+    rmSync(state, { recursive: true, force: true });
+  }
+}
+
+/** A request in the order in which providers cache it: tools, instructions, messages. */
+function textOf({ body: { tools, system, messages } }: RecordedRequest): string {
+  return JSON.stringify([tools, system, messages]);
+}
+
+function commonStart(one: string, other: string): number {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length += 1;
+  return length;
+}
+
+/** Characters of the output that are kept: the last line counts. */
+const mostOutput = 100_000;
+
+/** Runs the loop once. `killable` is given what kills it. */
+function runOf(
+  { command: [program = '', ...args], timeoutMs }: Given,
+  task: TortureTask,
+  killable: (kill: () => void) => void,
+): Promise<LoopEnd> {
+  return new Promise((resolve) => {
+    const env = { ...process.env, TORTURE_TASK: JSON.stringify(task) };
+    const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let [output, errors] = ['', ''];
+    let [isKilled, isLate] = [false, false];
+    const inTime = systemClock.alarm(timeoutMs, () => {
+      isLate = true;
+      child.kill('SIGKILL');
+    });
+    killable(() => {
+      isKilled = true;
+      child.kill('SIGKILL');
+    });
+    child.stdout.on('data', (data) => {
+      output = `${output}${data}`.slice(-mostOutput);
+    });
+    child.stderr.on('data', (data) => {
+      errors = `${errors}${data}`.slice(-mostOutput);
+    });
+    child.once('error', (error) => {
+      errors = error.message;
+    });
+    child.once('close', (code) => {
+      inTime();
+      if (isLate) resolve(null);
+      else resolve(isKilled ? 'killed' : endOf(code, output, errors));
+    });
+  });
+}
+
+/** What the last line says: `{"status":"done"|"failed","answer":"…"}`. A loop that gives no such line has failed. */
+function endOf(code: number | null, output: string, errors: string): LoopEnd {
+  const last = output.trim().split('\n').at(-1) ?? '';
+  const failed = (why: string) => ({ status: 'failed', answer: why.trim().slice(-500) }) as const;
+  if (code !== 0) return failed(errors === '' ? `exit code ${code}` : errors);
+  try {
+    const { status, answer = '' } = JSON.parse(last);
+    if (status === 'done' || status === 'failed') return { status, answer: String(answer).slice(0, 500) };
+  } catch {
+    // Said below.
+  }
+  return failed(`the last line says no status: ${last}`);
+}

@@ -1,0 +1,159 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { type TortureOptions, torture } from '../../src/torture/index.ts';
+import { pawl } from '../support/pawl.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'pawl-loops-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A loop without any library. `more`: what it does besides, given `task`, `ask`, `call` and `say`. */
+function loop(name: string, more = ''): string[] {
+  const file = join(folder, `${name}.mjs`);
+  writeFileSync(
+    file,
+    `const task = JSON.parse(process.env.TORTURE_TASK);
+const say = (status, answer) => console.log(JSON.stringify({ status, answer }));
+const call = async (name, input) =>
+  (await fetch(task.toolUrl + '/' + name, { method: 'POST', body: input })).text();
+const tools = task.tools.map(({ name, description, inputSchema: parameters }) =>
+  ({ type: 'function', function: { name, description, parameters } }));
+const messages = [{ role: 'system', content: task.instructions }, { role: 'user', content: task.prompt }];
+const ask = async () => {
+  const body = JSON.stringify({ model: task.model, messages, tools });
+  const response = await fetch(task.baseUrl + '/chat/completions', { method: 'POST', body });
+  return (await response.json()).choices[0].message;
+};
+${more}
+for (;;) {
+  const message = await ask();
+  messages.push(message);
+  if (message.tool_calls === undefined) {
+    say('done', message.content);
+    break;
+  }
+  for (const { id, function: made } of message.tool_calls)
+    messages.push({ role: 'tool', tool_call_id: id, content: await call(made.name, made.arguments) });
+}
+`,
+  );
+  return [process.execPath, file];
+}
+
+const tortured = async (command: string[], more: Partial<TortureOptions> = {}) => {
+  const { tasks } = await torture({ command, tasks: ['bank-01'], rate: 0, jobs: 1, ...more });
+  return tasks.map(({ id, judgement, requests, toolCalls, faults }) => ({
+    id,
+    judgement,
+    requests,
+    toolCalls,
+    faults,
+  }));
+};
+const one = { id: 'bank-01', requests: 3, toolCalls: 2, faults: [] };
+
+describe('loops as processes of their own', () => {
+  it('the control: without faults a plain loop carries out every kind of task', async () => {
+    const tasks = ['bank-05', 'shop-05', 'calendar-01', 'repository-13'];
+    expect((await tortured(loop('plain'), { tasks })).map(({ id, judgement }) => [id, judgement])).toEqual(
+      ['bank-05', 'shop-05', 'calendar-01', 'repository-13'].map((id) => [id, 'right']),
+    );
+  });
+
+  it.each<[string, string, Partial<TortureOptions>, object]>([
+    [
+      'says that it failed',
+      "say('failed', 'no'); process.exit(0);",
+      {},
+      { ...one, judgement: 'failed', requests: 0, toolCalls: 0 },
+    ],
+    ['throws', "throw new Error('no');", {}, { ...one, judgement: 'failed', requests: 0, toolCalls: 0 }],
+    ['says nothing', 'process.exit(0);', {}, { ...one, judgement: 'failed', requests: 0, toolCalls: 0 }],
+    [
+      'claims it',
+      "say('done', 'Done.'); process.exit(0);",
+      {},
+      { ...one, judgement: 'claimed', requests: 0, toolCalls: 0 },
+    ],
+    [
+      'hangs',
+      'await new Promise((resolve) => setTimeout(resolve, 60_000));',
+      { timeoutMs: 1_000 },
+      { ...one, judgement: 'hung', requests: 0, toolCalls: 0 },
+    ],
+    [
+      'asks too often',
+      'for (let asked = 0; asked < 5; asked += 1) await ask();',
+      { maxRequests: 4 },
+      { ...one, judgement: 'exceeded', requests: 8 },
+    ],
+  ])('a loop that %s', async (name, more, options, expected) => {
+    expect(await tortured(loop(name, more), options)).toEqual([expected]);
+  });
+
+  it('a loop that makes a call twice', async () => {
+    const twice =
+      "const { tool_calls: [, { function: made } = {}] = [] } = await ask();\nconst transfer = JSON.stringify({ from: 'ada-savings', to: 'ada-everyday', cents: 5000, memo: 'top up' });\nawait call('transfer', transfer);";
+    expect(await tortured(loop('twice', twice))).toEqual([{ ...one, judgement: 'twice', requests: 4, toolCalls: 3 }]);
+  });
+
+  it('faults come over the wire, and at tools, and are told', async () => {
+    const plain = loop('plain');
+    expect(await tortured(plain, { rate: 1, faults: ['claimed'] })).toEqual([
+      { ...one, judgement: 'claimed', requests: 1, toolCalls: 0, faults: ['1: claimed'] },
+    ]);
+    const [found] = await tortured(plain, { toolRate: 1, faults: ['tool_busy'], maxRequests: 5 });
+    expect([found?.faults[0], found?.judgement]).toEqual(['call 1: tool_busy', 'exceeded']);
+  });
+
+  it('a loop that is killed is started again, and one that keeps nothing does things twice', async () => {
+    const found = await tortured(loop('plain'), { kills: true, tasks: ['bank-13', 'bank-14'] });
+    expect(found.map(({ faults }) => faults.length)).toEqual([1, 1]);
+    expect(found.map(({ judgement }) => judgement)).toEqual(['twice', 'twice']);
+  });
+
+  it('bad options are refused before anything runs', async () => {
+    const refused = (more: object) => torture({ command: ['node'], ...more }).catch((error) => error.message);
+    expect(await refused({ command: [] })).toContain('command');
+    expect(await refused({ rate: 2 })).toContain('a number from 0 to 1');
+    expect(await refused({ tasks: ['moon'] })).toContain('the id of a task');
+    expect(await refused({ faults: ['rain'] })).toContain('one of empty, ');
+    expect(await refused({ jobs: 0 })).toContain('an integer from 1 to 64');
+  });
+
+  it('pawl torture: Pawl itself under faults and a kill, its report and its badge', async () => {
+    const [output, badge] = [join(folder, 'report.json'), join(folder, 'badge.json')];
+    const args = ['torture', '--tasks', 'bank-01,shop-01', '--rate', '30', '--kills', '-o', output, '--badge', badge];
+    const { code, stdout } = await pawl(args);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('2  right: the world is as it should be')]);
+    const { totals, tasks } = JSON.parse(readFileSync(output, 'utf8'));
+    expect(totals).toEqual({ right: 2, failed: 0, claimed: 0, twice: 0, exceeded: 0, hung: 0 });
+    expect(tasks.every(({ faults }: { faults: string[] }) => faults.some((fault) => fault.includes('killed')))).toBe(
+      true,
+    );
+    expect(JSON.parse(readFileSync(badge, 'utf8'))).toMatchObject({
+      message: '2 of 2 right, 0 untrue',
+      color: 'brightgreen',
+    });
+  });
+
+  it('pawl torture: a loop of others, and what a mistake in its options is', async () => {
+    const { code, stdout } = await pawl([
+      'torture',
+      '--tasks',
+      'bank-01',
+      '--rate',
+      '0',
+      '--',
+      ...loop('claims it', "say('done', 'Done.'); process.exit(0);"),
+    ]);
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(/^bank-01 {8}claimed .*\n[\s\S]* 1 {2}claimed done, and it was not/),
+    ]);
+    const bad = await pawl(['torture', '--wire', 'morse']);
+    expect([bad.code, bad.stderr]).toEqual([2, expect.stringContaining('openai or anthropic')]);
+    expect(existsSync('undefined')).toBe(false);
+  });
+});

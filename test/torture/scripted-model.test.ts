@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import type { RequestBody, Wire } from '../../src/testing/model-server.ts';
+import { chances, faultFor, faultNames, isReplyFault } from '../../src/torture/faults.ts';
+import { nextReply } from '../../src/torture/scripted-model.ts';
+import type { Task } from '../../src/torture/world.ts';
+
+const task: Task = {
+  id: 't-01',
+  prompt: 'Go.',
+  rounds: [
+    [
+      { name: 'a', input: { x: 1, y: 2 } },
+      { name: 'b', input: {} },
+    ],
+    [{ name: 'c', input: {} }],
+  ],
+  answer: 'All done.',
+};
+const tools = ['a', 'b', 'c'].map((name) => ({ name, function: { name, parameters: { properties: {} } } }));
+const report = { name: 'final_report', properties: { content: {}, status: {} } };
+
+type Made = { name: string; input: object; result: string | null };
+const openai = (made: Made[]): RequestBody => ({
+  tools,
+  messages: [
+    { role: 'user', content: 'Go.' },
+    ...made.flatMap(({ name, input, result }, index) => [
+      {
+        role: 'assistant',
+        tool_calls: [{ id: `id-${index}`, function: { name, arguments: JSON.stringify(input) } }],
+      },
+      ...(result === null ? [] : [{ role: 'tool', tool_call_id: `id-${index}`, content: result }]),
+    ]),
+  ],
+});
+const anthropic = (made: Made[]): RequestBody => ({
+  tools: tools.map(({ name }) => ({ name, input_schema: { properties: {} } })),
+  messages: made.flatMap(({ name, input, result }, index) => [
+    { role: 'assistant', content: [{ type: 'tool_use', id: `id-${index}`, name, input }] },
+    ...(result === null
+      ? []
+      : [
+          {
+            role: 'user',
+            content: [{ type: 'tool_result', tool_use_id: `id-${index}`, content: [{ type: 'text', text: result }] }],
+          },
+        ]),
+  ]),
+});
+
+const ok = '{"ok":true,"result":1}';
+const quoted = JSON.stringify({ type: 'text', value: ok });
+const no = '{"ok":false,"error":"no"}';
+const busy = '{"ok":false,"error":"a is busy: try again"}';
+const a = { name: 'a', input: { y: 2, x: 1 } };
+const b = { name: 'b', input: {} };
+const c = { name: 'c', input: {} };
+
+describe.each<[Wire, (made: Made[]) => RequestBody]>([
+  ['openai', openai],
+  ['anthropic', anthropic],
+])('the model of a task, %s', (wire, body) => {
+  const next = (...made: Made[]) => nextReply(task, { wire, body: body(made) });
+  const names = (reply: ReturnType<typeof next>) => reply.calls?.map(({ name }) => name);
+
+  it('sends the calls of the first round that is not answered, and what is left of it', () => {
+    expect(names(next())).toEqual(['a', 'b']);
+    expect(names(next({ ...a, result: ok }, { ...b, result: null }))).toEqual(['b']);
+    expect(names(next({ ...a, result: quoted }, { ...b, result: 'Error: no such tool' }))).toEqual(['b']);
+    expect(names(next({ ...a, result: ok }, { ...b, result: ok }))).toEqual(['c']);
+  });
+
+  it('gives its answer once all are answered, as text', () => {
+    const all = [a, b, c].map((call) => ({ ...call, result: ok }));
+    expect(next(...all)).toEqual({ text: 'All done.' });
+  });
+
+  it('gives it by the tool for it, where there is one', () => {
+    const all = body([a, b, c].map((call) => ({ ...call, result: ok })));
+    const { properties } = report;
+    const offered = {
+      name: 'final_report',
+      input_schema: { properties },
+      function: { name: 'final_report', parameters: { properties } },
+    };
+    const reply = nextReply(task, { wire, body: { ...all, tools: [offered] } });
+    expect(reply.calls).toEqual([{ name: 'final_report', input: { status: 'success', content: 'All done.' } }]);
+  });
+
+  it('tries a tool that is busy again, and gives up on one that refuses', () => {
+    const tried = (result: string) => [1, 2, 3].map(() => ({ ...a, result }));
+    expect(names(next(...tried(busy)))).toEqual(['a', 'b']);
+    expect(names(next(...tried(no).slice(1)))).toEqual(['a', 'b']);
+    expect(next(...tried(no)).text).toContain('could not');
+  });
+});
+
+describe('the faults', () => {
+  const reply = {
+    calls: [
+      { name: 'a', input: { x: 1, y: 2 } },
+      { name: 'b', input: {} },
+    ],
+  };
+  const names = faultNames.filter(isReplyFault);
+  const some = (seed: string, rate = 1) => faultFor(reply, { seed, rate, names, wire: 'openai' });
+
+  it('come as often as they should, each of them, and the same for the same seed', () => {
+    const seeds = Array.from({ length: 4_000 }, (_, index) => `seed ${index}`);
+    const found = seeds.map((seed) => some(seed, 0.15));
+    const share = found.filter((one) => one !== null).length / seeds.length;
+    expect(share).toBeGreaterThan(0.13);
+    expect(share).toBeLessThan(0.17);
+    expect(new Set(seeds.map((seed) => some(seed)?.name))).toEqual(new Set(names));
+    expect(seeds.map((seed) => some(seed, 0.15))).toEqual(found);
+    expect(some('any', 0)).toBeNull();
+  });
+
+  it('one that cannot happen to a reply leaves its place to the next', () => {
+    const at = { seed: 'x', rate: 1, names: ['one_id_for_all', 'call_as_text', 'empty'], wire: 'openai' as const };
+    expect(faultFor({ text: 'All done.' }, at)).toEqual({ name: 'empty', response: {} });
+  });
+
+  it('chances are spread over what is between 0 and 1', () => {
+    const next = chances('a');
+    const found = Array.from({ length: 1_000 }, () => Math.floor(next() * 10));
+    const counts = Array.from({ length: 10 }, (_, digit) => found.filter((one) => one === digit).length);
+    expect(Math.min(...counts)).toBeGreaterThan(60);
+    expect(Math.max(...counts)).toBeLessThan(140);
+  });
+});

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { judgementOf } from '../../src/torture/judge.ts';
+import { goldWorld, LivedWorld, Refused, type Round, type Task, type World } from '../../src/torture/world.ts';
+import { worlds } from '../../src/torture/worlds/index.ts';
+
+const all = worlds.flatMap((world) => world.tasks.map((task) => ({ world, task })));
+const done = { status: 'done', answer: '' } as const;
+
+function judgementAfter(world: World, task: Task, made: Round): string {
+  const lived = new LivedWorld(world);
+  for (const { name, input } of made) {
+    try {
+      lived.call(name, input);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+    }
+  }
+  return judgementOf({ world, task, lived, end: done, requests: 1, maxRequests: 1 });
+}
+
+describe('the worlds of the torture suite', () => {
+  it('are four, with twenty tasks each, all with an id and a prompt of their own', () => {
+    expect(worlds.map(({ name, tasks }) => [name, tasks.length])).toEqual([
+      ['bank', 20],
+      ['shop', 20],
+      ['calendar', 20],
+      ['repository', 20],
+    ]);
+    expect(new Set(all.map(({ task }) => task.id)).size).toBe(80);
+    expect(new Set(all.map(({ task }) => task.prompt)).size).toBe(80);
+  });
+
+  it.each(all.map((one) => [one.task.id, one] as const))(
+    '%s can be carried out; anything less, or done twice, is noticed',
+    (_, { world, task }) => {
+      const calls = task.rounds.flat();
+      const judged = (made: Round) => judgementAfter(world, task, made);
+      expect(judged(calls)).toBe('right');
+      const { ledger } = goldWorld(world, task);
+      const effects = ledger.flatMap(({ isEffect }, index) => (isEffect ? [index] : []));
+      expect(effects.length).toBeGreaterThan(0);
+      for (const index of effects) {
+        expect([index, judged(calls.filter((_one, at) => at !== index))]).toEqual([index, 'claimed']);
+        // A world refuses what it can see to be done; else it is done twice.
+        const again = judged(calls.flatMap((call, at) => (at === index ? [call, call] : [call])));
+        expect(['twice', 'right']).toContain(again);
+      }
+    },
+  );
+
+  it('in all tasks but those that close an account, something can be done twice', () => {
+    const safe = all.filter(({ world, task }) =>
+      task.rounds.flat().every((call) => judgementAfter(world, task, [...task.rounds.flat(), call]) === 'right'),
+    );
+    expect(safe.map(({ task }) => task.id)).toEqual(['bank-09', 'bank-10', 'bank-11', 'bank-12']);
+  });
+
+  it('calls of a round may come in any order', () => {
+    for (const { world, task } of all) {
+      const lived = new LivedWorld(world);
+      for (const { name, input } of task.rounds.flatMap((round) => round.toReversed())) lived.call(name, input);
+      expect([task.id, lived.hash()]).toEqual([task.id, goldWorld(world, task).hash()]);
+    }
+  });
+
+  it.each([
+    ['a tool that is not there', 'fly', {}, 'there is no tool fly'],
+    ['no object', 'get_account', 'ada-savings', 'the input is no object'],
+    ['a field that is missing', 'transfer', { from: 'a', to: 'b', cents: 1 }, 'memo must be a string'],
+    ['a field of another type', 'get_account', { account: ['ada-savings'] }, 'account must be a string'],
+    ['a field that is not one', 'get_account', { account: 'ada-savings', more: 1 }, 'more is not a field'],
+    ['what is not there', 'get_account', { account: '__proto__' }, 'there is no account __proto__'],
+  ])('a call is refused, and changes nothing: %s', (_, name, input, why) => {
+    const lived = new LivedWorld(worlds[0] as (typeof worlds)[0]);
+    const before = lived.hash();
+    expect(() => lived.call(name, input)).toThrow(why);
+    expect(lived.hash()).toBe(before);
+  });
+});
