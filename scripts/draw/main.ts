@@ -1,6 +1,7 @@
 /** `npm run draw`: draws the machines into `visualizations/`, and writes their version. With `--check`, only lists the stale pictures. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { eventDocument } from '../../test/graph/event-document.ts';
 import { loggingDocument } from '../../test/graph/logging-document.ts';
 import { slugDocument } from '../../test/graph/slug-document.ts';
 import { machinesVersion, versionFile } from './machines-version.ts';
@@ -10,6 +11,7 @@ const check = process.argv.includes('--check');
 const files = [...(await pictures())].map(([name, text]) => [join('visualizations', name), text] as const);
 const stale = [
   ...files,
+  ['docs/events.md', eventDocument()] as const,
   ['docs/slugs.md', slugDocument()] as const,
   ['docs/logging.md', loggingDocument()] as const,
   [versionFile, machinesVersion()] as const,

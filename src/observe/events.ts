@@ -22,9 +22,9 @@ export type Sighting =
   | { type: 'tool.handedOut'; callId: string; name: string; input: JsonObject }
   /** An MCP server answered a call with a task: its result is waited for under this id, also after a crash (D-4). */
   | { type: 'tool.followed'; callId: string; name: string; taskId: string }
-  /** The MCP server of a call asks its user, who answers by `Session.answer` with an object of this JSON Schema. */
   /** The result of a call is one that its tool's cache had kept for so many ms. */
   | { type: 'tool.cached'; callId: string; name: string; ageMs: number }
+  /** The MCP server of a call asks its user, who answers by `Session.answer` with an object of this JSON Schema. */
   | { type: 'tool.asked'; callId: string; name: string; message: string; schema: JsonObject }
   /** That question was answered, or declined. */
   | { type: 'tool.replied'; callId: string; name: string; accepted: boolean }

@@ -30,6 +30,7 @@ beforeAll(() => {
     pawl: entry('index.ts'),
     'pawl/machines': [join(root, 'machines/index.ts')],
     'pawl/testing': entry('testing/index.ts'),
+    'pawl/torture': entry('torture/index.ts'),
     'pawl/testing/fast-check': entry('testing/fast-check.ts'),
     'pawl/ui': entry('ui/index.ts'),
     'pawl/openai': entry('openai/index.ts'),
@@ -77,7 +78,9 @@ describe('the code in the README and the guides', () => {
 
 it('the documents are wrapped at 120 columns', () => {
   const documents = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
-    (file) => file.endsWith('.md') && /^(docs\/(?!verification|slugs|logging)|machines\/|[A-Z]+\.md$)/.test(file),
+    (file) =>
+      file.endsWith('.md') &&
+      /^(docs\/(?!verification|slugs|logging|comparison|events)|machines\/|[A-Z]+\.md$)/.test(file),
   );
   expect(documents.length).toBeGreaterThan(30);
   const long = documents.flatMap((file) => {
