@@ -2,20 +2,23 @@
  * `npm run simulate`: simulates sessions for `PAWL_MINUTES` (default: 1), a quarter of the time each in memory, with models
  * behind a real HTTP server, with a journal on a disk that loses power, and with MCP servers in real processes. Then it
  * kills processes at random points of their sessions (D-3, D-4). `PAWL_SEED=N npm run simulate` repeats one simulated
- * session in memory and shows it, with `PAWL_MODE` one of another mode: `wire`, `disk` or `processes`.
+ * session in memory and shows it, with `PAWL_MODE` one of another mode: `wire`, `disk` or `processes`. In a third of the
+ * sessions anything goes wrong, in a third only a random half of it, in a third nothing from some moment on;
+ * `PAWL_WAY` repeats one of `swarm` or `calm`.
  */
 import { modes, shown, simulatedAgain } from '../../test/simulation/run.ts';
 import { chances, type Killed, killedLives } from '../../test/support/kills.ts';
 import { postgresFolder, startPostgres } from '../../test/support/postgres.ts';
 import { restateBinary, startRestate } from '../../test/support/restate.ts';
 import { restateLives } from '../../test/support/restate-lives.ts';
-import { modeOf, numberOf, seedOf } from './number-of.ts';
+import { modeOf, numberOf, seedOf, wayOf } from './number-of.ts';
 import { countsOf, simulatedFor } from './spread.ts';
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
-const { PAWL_SEED, PAWL_MODE = 'memory', PAWL_MINUTES = '1' } = process.env;
+const { PAWL_SEED, PAWL_MODE = 'memory', PAWL_WAY = 'any', PAWL_MINUTES = '1' } = process.env;
 if (PAWL_SEED !== undefined) {
-  const { transcript, broken } = await simulatedAgain(seedOf('PAWL_SEED', PAWL_SEED), modeOf(PAWL_MODE));
+  const again = simulatedAgain(seedOf('PAWL_SEED', PAWL_SEED), modeOf(PAWL_MODE), wayOf(PAWL_WAY));
+  const { transcript, broken } = await again;
   for (const line of [...transcript, broken.length === 0 ? 'Every promise was kept.' : broken.join('; ')]) say(line);
   process.exit(broken.length === 0 ? 0 : 1);
 }

@@ -1,4 +1,4 @@
-import { type Mode, modes } from '../../test/simulation/run.ts';
+import { type Mode, modes, type Way, ways } from '../../test/simulation/run.ts';
 
 /** Returns the number that `text` gives for `name`: at least `least`. Throws an error that says what is wrong. */
 export function numberOf(name: string, text: string, least: number): number {
@@ -20,4 +20,11 @@ export function modeOf(text: string): Mode {
   const mode = modes.find((one) => one === text);
   if (mode === undefined) throw new Error(`the mode must be one of ${modes.join(', ')}, but is "${text}"`);
   return mode;
+}
+
+/** Returns what may go wrong in a simulation. */
+export function wayOf(text: string): Way {
+  const way = ways.find((one) => one === text);
+  if (way === undefined) throw new Error(`the way must be one of ${ways.join(', ')}, but is "${text}"`);
+  return way;
 }

@@ -1,17 +1,21 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
-import { type Mode, modes, type Tally } from '../../test/simulation/run.ts';
+import { type Mode, modes, type Tally, type Way, ways } from '../../test/simulation/run.ts';
 
 const program = 'scripts/simulate/sessions.ts';
 
-/** Simulates sessions for `minutes` in two processes, each with every second seed. */
+/** Simulates sessions for `minutes`, a third of them each way, in two processes, each with every second seed. */
 export async function simulatedFor(minutes: number, seed: number, mode: Mode): Promise<Tally> {
-  const tallies = await Promise.all([tallyOf(seed, minutes, mode), tallyOf(seed + 1, minutes, mode)]);
+  const tallies: Tally[] = [];
+  for (const way of ways) {
+    const each = minutes / ways.length;
+    tallies.push(...(await Promise.all([tallyOf(seed, each, mode, way), tallyOf(seed + 1, each, mode, way)])));
+  }
   return tallies.reduce(together);
 }
 
-async function tallyOf(seed: number, minutes: number, mode: Mode): Promise<Tally> {
-  const args = ['--no-warnings', program, String(seed), '2', String(minutes), mode];
+async function tallyOf(seed: number, minutes: number, mode: Mode, way: Way): Promise<Tally> {
+  const args = ['--no-warnings', program, String(seed), '2', String(minutes), mode, way];
   // It exits with 1 when a promise was broken; what it found is on its output either way.
   const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 2 ** 28 }).catch((error) => error);
   if (typeof stdout !== 'string' || stdout === '') throw new Error(`the simulation from seed ${seed} broke down`);

@@ -41,6 +41,7 @@ export class Account {
   readonly followed: { life: Life; hasResult: boolean; signal: AbortSignal }[] = [];
   /** Whether an abort was delivered in this life. */
   isAborted = false;
+  private sentBeforeCalm: number | null = null;
   session: Session | null = null;
   result: SessionResult | null = null;
   controller = new AbortController();
@@ -62,6 +63,15 @@ export class Account {
   /** Some agents of the plans are never compacted. */
   compact(): void {
     if (this.plan.compacts !== 'never' && this.plan.limits.maxRetries > 1) this.session?.compact();
+  }
+
+  /** From now on, nothing goes wrong. */
+  becomesCalm(): void {
+    this.sentBeforeCalm = this.sent.length;
+  }
+
+  get sentWhenCalm(): number | null {
+    return this.sentBeforeCalm === null ? null : this.sent.length - this.sentBeforeCalm;
   }
 
   steer(): void {

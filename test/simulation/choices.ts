@@ -2,36 +2,49 @@
 const mostChoices = 20_000;
 
 /**
+ * What holds for a whole run. `swarm`: about half of all that may be picked by its weight never is, which half follows from
+ * the number. `calmAfter`: after so many decisions everything goes the plainest way, so nothing goes wrong any more.
+ */
+export type Conditions = { swarm?: number; calmAfter?: number };
+
+/**
  * Decides everything in a simulated run: by chance from a seed, or as an earlier run did. 0 is always the plainest way, so
  * a run with fewer and lower decisions is simpler.
  */
 export class Choices {
   readonly made: number[] = [];
+  readonly conditions: Conditions;
+  /** Called once nothing goes wrong any more. */
+  onCalm = () => {};
   private readonly next: (count: number) => number;
 
-  private constructor(next: (count: number) => number) {
+  private constructor(next: (count: number) => number, conditions: Conditions) {
     this.next = next;
+    this.conditions = conditions;
   }
 
-  static ofSeed(seed: number): Choices {
+  static ofSeed(seed: number, conditions: Conditions = {}): Choices {
     const next = numbers(seed);
-    return new Choices((count) => next() % count);
+    return new Choices((count) => next() % count, conditions);
   }
 
   /** After the given decisions, everything goes the plainest way. */
-  static of(decisions: readonly number[]): Choices {
+  static of(decisions: readonly number[], conditions: Conditions = {}): Choices {
     let position = 0;
-    return new Choices((count) => {
+    const next = (count: number) => {
       const given = decisions[position] ?? 0;
       position += 1;
       return given % count;
-    });
+    };
+    return new Choices(next, conditions);
   }
 
   /** An integer from 0 to `count` - 1. */
   below(count: number): number {
     if (this.made.length >= mostChoices) throw new Error('the simulated run has no end');
-    const decision = this.next(count);
+    const { calmAfter = mostChoices } = this.conditions;
+    if (this.made.length === calmAfter) this.onCalm();
+    const decision = this.made.length >= calmAfter ? 0 : this.next(count);
     this.made.push(decision);
     return decision;
   }
@@ -42,13 +55,22 @@ export class Choices {
 
   /** Picks a name by its weight; the first is the plainest. */
   weighed<Name extends string>(weights: Record<Name, number>): Name {
-    const named = Object.entries<number>(weights) as [Name, number][];
+    const named = (Object.entries<number>(weights) as [Name, number][]).filter(
+      ([name], index) => index === 0 || !this.isOff(name),
+    );
     let left = this.below(named.reduce((sum, [, weight]) => sum + weight, 0));
     for (const [name, weight] of named) {
       if (left < weight) return name;
       left -= weight;
     }
     throw new Error('there is nothing to pick from');
+  }
+
+  private isOff(name: string): boolean {
+    const { swarm } = this.conditions;
+    if (swarm === undefined) return false;
+    const ofName = [...name].reduce((sum, character) => Math.imul(sum, 31) + character.charCodeAt(0), swarm);
+    return numbers(ofName)() % 2 === 1;
   }
 
   /** True in `percent` of a hundred cases. */

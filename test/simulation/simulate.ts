@@ -29,6 +29,8 @@ export type Simulated = {
   /** The promises that were broken, as sentences; empty if all were kept. */
   broken: string[];
   decisions: readonly number[];
+  /** The requests that were sent after nothing went wrong any more; null if that never came. */
+  sentWhenCalm: number | null;
   transcript: readonly string[];
   steps: number;
   passedMs: number;
@@ -50,6 +52,7 @@ export type Surroundings = { wire?: Wire; disk?: Disk; processes?: Processes };
 export async function simulate(choices: Choices, { disk, ...surroundings }: Surroundings = {}): Promise<Simulated> {
   const world = new World(choices, surroundings);
   const account = new Account(world, disk ?? null);
+  choices.onCalm = () => account.becomesCalm();
   const { now } = performance;
   const { alarm } = systemClock;
   // Elapsed real time must not matter, nor what a journal does each quarter of a second.
@@ -58,6 +61,13 @@ export async function simulate(choices: Choices, { disk, ...surroundings }: Surr
   try {
     await live(account);
     account.broken.push(...(await brokenAtEnd(account)));
+    const { sentWhenCalm, told } = account;
+    const sessions = 1 + told.filter(({ type }) => type === 'subAgent.started').length;
+    // A reply that is on its way may still be bad; a summary is a request, too.
+    if (sentWhenCalm !== null && sentWhenCalm > 2 * sessions + 1)
+      account.breaks(
+        `once nothing goes wrong, a session ends within two requests for each of its tree (${sentWhenCalm})`,
+      );
   } catch (error) {
     account.breaks(`nothing throws: ${error instanceof Error ? error.stack : String(error)}`);
   } finally {
@@ -71,6 +81,7 @@ export async function simulate(choices: Choices, { disk, ...surroundings }: Surr
   return {
     broken,
     decisions: choices.made,
+    sentWhenCalm: account.sentWhenCalm,
     transcript,
     steps,
     passedMs,

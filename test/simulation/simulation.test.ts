@@ -29,6 +29,19 @@ describe('simulated sessions (npm run simulate)', () => {
     expect(tally.passedMs).toBeGreaterThan(600_000);
   });
 
+  it('keep every promise when a random half of what goes wrong does not: what is left meets more often', async () => {
+    const tally = await simulated(1, 1, (sessions) => sessions === 150, 'memory', 'swarm');
+    expect(tally.failures.map(shown)).toEqual([]);
+  });
+
+  it('come to an end once nothing goes wrong: two requests for each session of a tree', async () => {
+    const tally = await simulated(1, 1, (sessions) => sessions === 250, 'memory', 'calm');
+    expect(tally.failures.map(shown)).toEqual([]);
+    // They become calm while they run, and some have requests left to send.
+    const calm = await Promise.all([3, 5, 8, 9, 12].map((seed) => simulatedAgain(seed, 'memory', 'calm')));
+    expect(calm.filter(({ sentWhenCalm }) => sentWhenCalm !== null).length).toBeGreaterThan(1);
+  });
+
   it('B-2 P-1 P-3 S-5: keep every promise when their models are asked over HTTP', async () => {
     const tally = await simulated(1, 1, (sessions) => sessions === 60, 'wire');
     expect(tally.failures.map(shown)).toEqual([]);
