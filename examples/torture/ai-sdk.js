@@ -1,35 +1,39 @@
-/** The AI SDK's `generateText`. `best`: the answer is a tool, which a choice of `required` makes it call. */
+/** The AI SDK's `generateText`. `best`: a tool for the answer that it must call, more retries, and a loop until it did. */
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { generateText, hasToolCall, jsonSchema, stepCountIs, tool } from 'ai';
-import { call, say, task } from './tools.js';
+import { generateText, hasToolCall, isStepCount, jsonSchema, tool } from 'ai';
+import { call, goOn, reportInput, rounds, say, sayReport, task } from './tools.js';
 
-const { baseUrl: baseURL, wire, model } = task;
-const isBest = task.settings === 'best';
-const provider =
-  wire === 'anthropic'
-    ? createAnthropic({ baseURL, apiKey: 'none' })
-    : createOpenAICompatible({ name: 'torture', baseURL });
+const { baseUrl: baseURL, instructions: system } = task;
+const create = task.wire === 'anthropic' ? createAnthropic : createOpenAICompatible;
+const model = create({ name: 'torture', baseURL, apiKey: 'none' })(task.model);
 const tools = Object.fromEntries(
   task.tools.map(({ name, description, inputSchema }) => [
     name,
     tool({ description, inputSchema: jsonSchema(inputSchema), execute: (input) => call(name, input) }),
   ]),
 );
-const content = { type: 'object', properties: { content: { type: 'string' } }, required: ['content'] };
-if (isBest) tools.final_report = tool({ description: 'Ends the task.', inputSchema: jsonSchema(content) });
-try {
-  const { text, toolCalls } = await generateText({
-    model: provider(model),
-    system: task.instructions,
-    prompt: task.prompt,
-    tools,
-    ...(isBest && { toolChoice: 'required' }),
-    stopWhen: isBest ? [hasToolCall('final_report'), stepCountIs(task.maxRequests)] : stepCountIs(20),
-  });
-  const reported = toolCalls.find(({ toolName, invalid }) => toolName === 'final_report' && !invalid);
-  if (isBest && reported === undefined) say('failed', 'it ended without a report');
-  else say('done', reported?.input.content ?? text);
-} catch (error) {
-  say('failed', error.message);
+const messages = [{ role: 'user', content: task.prompt }];
+
+async function best() {
+  tools.final_report = tool({ description: 'Ends the task.', inputSchema: jsonSchema(reportInput) });
+  const stopWhen = [hasToolCall('final_report'), isStepCount(task.maxRequests)];
+  let why = 'it ended without a report';
+  for (const _ of rounds) {
+    let kept = [];
+    const onStepFinish = ({ response }) => (kept = response.messages);
+    const options = { model, system, messages, tools, toolChoice: 'required', maxRetries: 4, stopWhen, onStepFinish };
+    const result = await generateText(options).catch((error) => (why = error.message));
+    const report = result.toolCalls?.find(({ toolName, invalid }) => toolName === 'final_report' && !invalid);
+    if (report !== undefined) return sayReport(report.input);
+    messages.push(...kept, { role: 'user', content: goOn });
+  }
+  sayReport(undefined, why);
 }
+
+const defaults = () => generateText({ model, system, messages, tools, stopWhen: isStepCount(20) });
+if (task.settings === 'best') await best();
+else
+  await defaults()
+    .then(({ text }) => say('done', text))
+    .catch((error) => say('failed', error.message));

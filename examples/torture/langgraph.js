@@ -1,29 +1,35 @@
-/** LangGraph's ReAct agent, over `ChatOpenAI`. `best`: it returns at a tool for the answer, which it must call. */
+/** LangChain's agent, on LangGraph. `best`: a tool for the answer, and a loop until it was called, over a checkpointer. */
 import { tool } from '@langchain/core/tools';
-import { createReactAgent } from '@langchain/langgraph/prebuilt';
+import { MemorySaver } from '@langchain/langgraph';
 import { ChatOpenAI } from '@langchain/openai';
-import { call, say, task } from './tools.js';
+import { createAgent } from 'langchain';
+import { call, goOn, reportInput, rounds, say, sayReport, task } from './tools.js';
 
 const isBest = task.settings === 'best';
-const content = { type: 'object', properties: { content: { type: 'string' } }, required: ['content'] };
-const tools = task.tools.map(({ name, description, inputSchema }) =>
-  tool((input) => call(name, input), { name, description, schema: inputSchema }),
+const tools = task.tools.map(({ name, description, inputSchema: schema }) =>
+  tool((input) => call(name, input).catch((error) => error.message), { name, description, schema }),
 );
-const report = tool((given) => given.content, {
-  ...{ name: 'final_report', description: 'Ends the task.', schema: content },
+let report;
+const final = tool((given) => (report = given).content, {
+  ...{ name: 'final_report', description: 'Ends the task.', schema: reportInput },
   returnDirect: true,
 });
 const model = new ChatOpenAI({ model: task.model, apiKey: 'none', configuration: { baseURL: task.baseUrl } });
-const all = [...tools, report];
+const own = { model, systemPrompt: task.instructions };
 const agent = isBest
-  ? createReactAgent({ llm: model.bindTools(all, { tool_choice: 'required' }), tools: all, prompt: task.instructions })
-  : createReactAgent({ llm: model, tools, prompt: task.instructions });
-try {
-  const limit = isBest ? { recursionLimit: 2 * task.maxRequests } : {};
-  const { messages } = await agent.invoke({ messages: [{ role: 'user', content: task.prompt }] }, limit);
-  const last = messages.at(-1);
-  if (isBest && last.name !== 'final_report') say('failed', 'it ended without a report');
-  else say('done', last.content);
-} catch (error) {
-  say('failed', error.message);
+  ? createAgent({ ...own, tools: [...tools, final], checkpointer: new MemorySaver() })
+  : createAgent({ ...own, tools });
+const limits = isBest ? { recursionLimit: 2 * task.maxRequests, configurable: { thread_id: task.id } } : {};
+let [content, why] = [task.prompt, 'it ended without a report'];
+for (const _ of isBest ? rounds : [1]) {
+  try {
+    const { messages } = await agent.invoke({ messages: [{ role: 'user', content }] }, limits);
+    if (!isBest) say('done', messages.at(-1).content);
+  } catch (error) {
+    why = error.message;
+    if (!isBest) say('failed', why);
+  }
+  if (report !== undefined) break;
+  content = goOn;
 }
+if (isBest) sayReport(report, why);

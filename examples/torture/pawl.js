@@ -1,40 +1,36 @@
-/** Pawl. `defaults`: an agent as it is. `best`: with a journal, so that a loop that was killed goes on. */
-import { createAnthropic } from '@ai-sdk/anthropic';
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+/** Pawl. `defaults`: an agent as it is. `best`: a bound, and a journal with keys for calls, so that it goes on if killed. */
 import { jsonSchema, tool } from 'ai';
-import { defineAgent, resumeSession, sqliteJournal, startSession } from 'pawl';
+import { defineAgent, idempotent, resumeSession, sqliteJournal, startSession } from 'pawl';
 import { call, say, task } from './tools.js';
 
-const { baseUrl: baseURL, wire, model } = task;
-const provider =
-  wire === 'anthropic'
-    ? createAnthropic({ baseURL, apiKey: 'none' })
-    : createOpenAICompatible({ name: 'torture', baseURL, includeUsage: true });
-const tools = Object.fromEntries(
-  task.tools.map(({ name, description, inputSchema }) => [
-    name,
-    tool({ description, inputSchema: jsonSchema(inputSchema), execute: (input) => call(name, input) }),
-  ]),
-);
+const { baseUrl: baseURL, wire, model, maxRequests } = task;
+const isBest = task.settings === 'best';
+const { createAnthropic } = wire === 'anthropic' ? await import('@ai-sdk/anthropic') : {};
+const { createOpenAICompatible } = wire === 'openai' ? await import('@ai-sdk/openai-compatible') : {};
+const create = createAnthropic ?? createOpenAICompatible;
+const made = ({ name, description, inputSchema }) => ({
+  [name]: idempotent(
+    tool({
+      ...{ description, inputSchema: jsonSchema(inputSchema) },
+      execute: (input, { idempotencyKey }) => call(name, input, isBest ? idempotencyKey : undefined),
+    }),
+  ),
+});
 const agent = defineAgent({
   name: 'clerk',
   instructions: task.instructions,
-  models: [provider(model)],
-  tools,
-  limits: { maxTurns: 10, maxRetries: task.maxRequests / 10 },
+  models: [create({ name: 'torture', baseURL, apiKey: 'none', includeUsage: true })(model)],
+  tools: Object.assign({}, ...task.tools.map(made)),
+  ...(isBest && { limits: { maxTurns: 10, maxRetries: Math.max(1, Math.floor(maxRequests / 10)) } }),
 });
-const isBest = task.settings === 'best';
 const journal = isBest ? { journal: sqliteJournal(`${task.state}/pawl.db`, { leaseMs: 1_000 }) } : {};
 const options = { ...journal, sessionId: task.id, logger: false };
-async function resumed() {
-  try {
-    return await resumeSession(agent, options);
-  } catch (error) {
-    // Until the lease of the process that was killed has run out.
+// Until the lease of the process that was killed has run out.
+const resumed = () =>
+  resumeSession(agent, options).catch((error) => {
     if (error.code !== 'session_taken') throw error;
     return new Promise((resolve) => setTimeout(resolve, 200)).then(resumed);
-  }
-}
+  });
 const session = isBest && task.run > 1 ? await resumed() : startSession(agent, { ...options, prompt: task.prompt });
 const { success, report, slugs } = await session.result;
 say(success ? 'done' : 'failed', success ? report.content : slugs.join(', '));

@@ -1,8 +1,8 @@
-/** The loop of pi, which has no choice of tools: `best` is a tool for the answer that ends it. */
+/** The loop of pi. `best`: a tool for the answer that ends it, more retries, and a loop until it was called. */
 import { Agent } from '@earendil-works/pi-agent-core';
 import { createModels, createProvider } from '@earendil-works/pi-ai';
 import { openAICompletionsApi } from '@earendil-works/pi-ai/api/openai-completions.lazy';
-import { call, say, task } from './tools.js';
+import { call, goOn, reportInput, rounds, say, sayReport, task } from './tools.js';
 
 const isBest = task.settings === 'best';
 const model = {
@@ -19,19 +19,18 @@ const tools = task.tools.map(({ name, description, inputSchema: parameters }) =>
   ...{ name, label: name, description, parameters },
   execute: async (_, input) => said(await call(name, input)),
 }));
-const content = { type: 'object', properties: { content: { type: 'string' } }, required: ['content'] };
-let report = null;
+let report;
 if (isBest)
   tools.push({
-    ...{ name: 'final_report', label: 'report', description: 'Ends the task.', parameters: content },
-    execute: async (_, given) => {
-      report = given.content;
-      return said(report, { terminate: true });
-    },
+    ...{ name: 'final_report', label: 'report', description: 'Ends the task.', parameters: reportInput },
+    execute: async (_, given) => said((report = given).content, { terminate: true }),
   });
-const initialState = { systemPrompt: task.instructions, model, tools };
-const agent = new Agent({ initialState, streamFn: models.streamSimple.bind(models) });
+const more = isBest ? { maxRetries: 4 } : {};
+const streamFn = (one, context, options) => models.streamSimple(one, context, { ...options, ...more });
+const agent = new Agent({ initialState: { systemPrompt: task.instructions, model, tools }, streamFn });
 await agent.prompt(task.prompt);
+for (const _ of isBest ? rounds.slice(1) : []) if (report === undefined) await agent.prompt(goOn);
 const last = agent.state.messages.findLast(({ role }) => role === 'assistant');
-if (last.stopReason === 'error' || (isBest && report === null)) say('failed', last.errorMessage ?? 'no report');
-else say('done', report ?? last.content.map(({ text = '' }) => text).join(''));
+if (isBest) sayReport(report, last.errorMessage ?? 'it ended without a report');
+else if (last.stopReason === 'error') say('failed', last.errorMessage);
+else say('done', last.content.map(({ text = '' }) => text).join(''));

@@ -1,15 +1,29 @@
-/** What all loops of the suite share: their task, and how its tools are called. */
+/** What all loops of the suite share: their task, how its tools are called, and how they say how they ended. */
 export const task = JSON.parse(process.env.TORTURE_TASK);
 
-/** Makes a call of a tool. Throws with what the tool's server said. */
-export async function call(name, input) {
-  const response = await fetch(`${task.toolUrl}/${name}`, { method: 'POST', body: JSON.stringify(input) });
+/** Makes a call of a tool; one with a key is made once. Throws with what the tool's server said. */
+export async function call(name, input, key) {
+  const headers = key === undefined ? {} : { 'idempotency-key': key };
+  const response = await fetch(`${task.toolUrl}/${name}`, { method: 'POST', headers, body: JSON.stringify(input) });
   const text = await response.text();
   if (!response.ok) throw new Error(text);
   return text;
 }
 
-/** Says how the loop ended, as the suite wants it: on the last line. */
+/** For a loop that reports by a tool: its input, and what it is told if it ends without. */
+export const reportInput = {
+  type: 'object',
+  properties: { status: { type: 'string', enum: ['success', 'failure'] }, content: { type: 'string' } },
+  required: ['status', 'content'],
+};
+export const goOn = 'You have not called final_report. Go on where you are, and call it once you are done.';
+export const rounds = [1, 2, 3, 4, 5];
+
 export function say(status, answer) {
   console.log(JSON.stringify({ status, answer: String(answer) }));
+}
+
+export function sayReport(report, why) {
+  if (report === undefined) say('failed', why);
+  else say(report.status === 'success' ? 'done' : 'failed', report.content);
 }

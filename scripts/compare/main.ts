@@ -15,7 +15,10 @@ const loops = {
   pawl: { name: 'Pawl', packages: ['pawl', 'ai', '@ai-sdk/openai-compatible', '@ai-sdk/anthropic', 'zod'] },
   'ai-sdk': { name: 'AI SDK', packages: ['ai'] },
   'openai-agents': { name: 'OpenAI Agents', packages: ['@openai/agents', 'openai'] },
-  langgraph: { name: 'LangGraph', packages: ['@langchain/langgraph', '@langchain/openai', '@langchain/core'] },
+  langgraph: {
+    name: 'LangChain',
+    packages: ['langchain', '@langchain/langgraph', '@langchain/openai', '@langchain/core'],
+  },
   pi: { name: 'pi', packages: ['@earendil-works/pi-agent-core', '@earendil-works/pi-ai'] },
   mastra: { name: 'Mastra', packages: ['@mastra/core'] },
 } as const;
@@ -67,13 +70,15 @@ const percent = (part: number, whole: number) => `${Math.round((100 * part) / Ma
 
 const versions = installed();
 const bySettings: (string | number)[][] = [];
-const killed: (string | number)[][] = [];
+const killed = { request: [] as (string | number)[][], effect: [] as (string | number)[][] };
 const faults = new Map<string, Map<string, number>>();
 let tasks = 0;
 for (const name of names) {
   const label = `${loops[name].name} ${versions.get(name)}`;
   for (const settings of ['best', 'defaults']) {
     const control = await reportOf(name, { settings, rate: 0, ...(values.tasks === undefined && { tasks: ['bank'] }) });
+    if (control.totals.right < control.tasks.length)
+      throw new Error(`${name} (${settings}) does not pass the control: it is not set up right`);
     const report = await reportOf(name, { settings });
     tasks = report.tasks.length;
     const { sent, cached, requests } = report;
@@ -87,14 +92,18 @@ for (const name of names) {
       faults.set(last, counts.set(`${name} ${settings}`, (counts.get(`${name} ${settings}`) ?? 0) + 1));
     }
   }
-  killed.push([label, ...judgementsOf(await reportOf(name, { settings: 'best', rate: 0, kills: true }))]);
+  for (const kills of ['request', 'effect'] as const) {
+    const half = values.tasks === undefined ? { tasks: ['bank', 'shop'] } : {};
+    const report = await reportOf(name, { settings: 'best', rate: 0, kills, ...half });
+    killed[kills].push([label, ...judgementsOf(report)]);
+  }
 }
 
 const columns = names.flatMap((name) => ['best', 'defaults'].map((settings) => `${name} ${settings}`));
 const page = `# Loops compared
 
 What \`npm run compare\` wrote on ${new Date().toISOString().slice(0, 10)}, on Node ${process.versions.node}, with seed ${values.seed}. Each loop was installed from npm at its newest version, and is set up by a program of at most 40 lines in
-[examples/torture](../examples/torture), once as its authors would for a task that must be done, once at its defaults.
+[examples/torture](../examples/torture), once for a task that must be done (*best*), once at its defaults.
 [The guide](guides/torture.md) says how the suite works, and how to run it on a loop of yours.
 
 ## 15 of 100 replies go wrong
@@ -105,15 +114,25 @@ of the request before.
 
 ${table(['loop', 'settings', 'control', ...judgementHeads, 'requests', 'cached'], bySettings)}
 
-## Killed once
+## Killed once, while it waits for the model
 
-The same tasks without a fault, but each loop is killed once, at a request, and started again with the same folder.
+Forty of the tasks without a fault, but each loop (*best*) is killed once, while a request is on its way, and started again
+with the same folder.
 
-${table(['loop', ...judgementHeads], killed)}
+${table(['loop', ...judgementHeads], killed.request)}
 
-Only Pawl's program keeps anything in that folder: a journal, which is one line. LangGraph and Mastra have stores of
-their own as packages, which their programs do not use here; OpenAI Agents can serialise a run that waits for an
-approval. A loop that keeps nothing begins again, so this table says what a process that dies costs without a store.
+## Killed once, after an effect
+
+The same, but killed after a call had its effect and before the loop had the answer. The tools take a key
+(\`idempotency-key\`) and make a call with the same key once.
+
+${table(['loop', ...judgementHeads], killed.effect)}
+
+Only Pawl's program keeps anything in that folder: a journal, which is one line, and its tools pass on the key that Pawl
+gives each call, which is another; without that key it does things twice in the second table, as any loop must.
+LangChain and Mastra have stores of their own as packages, which their programs do not use here; OpenAI Agents can
+serialise a run that waits for an approval. A loop that keeps nothing begins again, so these tables say what a process
+that dies costs without a store.
 
 ## Which fault was one too many
 
@@ -128,8 +147,13 @@ ${table(
 
 - A loop that ends a task with an error does what its authors mean it to: who calls it may try again. The suite counts it
   as *said it failed*, which is honest, and never as a false claim.
-- The model is a script that does every task right. Real models also do tasks wrong, which no loop mends.
-- Pawl's authors wrote the suite, the worlds and the programs. The seed and the faults were not chosen by their outcome;
+- The model is a script that does every task right, but for the faults. Real models also do tasks wrong, which no loop
+  mends: a false claim that is made by the tool for the answer (\`claimed_by_report\`) is believed by every loop, Pawl's
+  too.
+- *Best* means: a tool for the answer, which the model must call where the library can say so; more retries of requests;
+  and a loop around it, up to five rounds, until there is an answer. *Defaults* is the library's shortest program. A reply
+  without a call never comes where a call was required.
+- Pawl's authors wrote the suite, the worlds and the programs. The seed was not chosen by its outcome;
   \`npm run compare -- --seed TEXT\` takes another.
 - What Pawl pays for this: more requests where others give up, and the time that [performance.md](performance.md) tells.
 `;

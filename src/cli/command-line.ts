@@ -121,7 +121,7 @@ const table = {
   seed: textFlag('seed', 'TEXT', 'which faults come when (default: 1)', ['torture']),
   tasks: textFlag('tasks', 'ID,…', 'only tasks whose ids begin so, such as bank', ['torture']),
   faults: textFlag('faults', 'NAME,…', 'only these faults', ['torture']),
-  kills: switchFlag('kills', 'kill the loop once in each task, and start it again', ['torture']),
+  kills: flag('kills', 'WHEN', 'kill each loop once: at a request, or after an effect', ['torture'], killPoint),
   jobs: flag('jobs', 'N', 'work on N tasks at once (default: 2)', ['torture'], wholeNumber),
   settings: textFlag('settings', 'NAME', 'what the loop finds as its settings', ['torture']),
   badge: textFlag('badge', 'FILE', 'write a badge for shields.io', ['torture']),
@@ -168,7 +168,6 @@ export function generalUsage(): string {
   return `pawl - LLM agent sessions that are bounded, answered and accounted for
 Usage: pawl COMMAND
 ${lines.join('\n')}
-
 pawl COMMAND --help lists the options of a command; pawl --version prints one.
 Exit codes: 0 succeeded, 1 failed, 2 usage, 75 suspended, 130 aborted.
 `;
@@ -260,6 +259,11 @@ function wholeNumber(text: string | boolean | undefined, name: string): number |
 function wireName(text: string | boolean | undefined, name: string): 'openai' | 'anthropic' | undefined {
   if (text === undefined || text === 'openai' || text === 'anthropic') return text;
   throw new UsageError(expected(name, text, 'openai or anthropic'));
+}
+
+function killPoint(text: string | boolean | undefined, name: string): 'request' | 'effect' | undefined {
+  if (text === undefined || text === 'request' || text === 'effect') return text;
+  throw new UsageError(expected(name, text, 'request or effect'));
 }
 
 function percent(text: string | boolean | undefined, name: string): number | undefined {

@@ -14,7 +14,7 @@ export async function tortureCommand(command: readonly string[], flags: Flags): 
   const report = await torture(
     {
       command: command.length > 0 ? command : [process.execPath, packageFile('examples/torture/pawl.js')],
-      kills,
+      ...(kills !== undefined && { kills }),
       ...(wire !== undefined && { wire }),
       ...(rate !== undefined && { rate: rate / 100 }),
       ...(seed !== undefined && { seed }),
@@ -28,6 +28,8 @@ export async function tortureCommand(command: readonly string[], flags: Flags): 
   process.stdout.write(json ? `${JSON.stringify(report)}\n` : tortureText(report));
   if (flags.output !== undefined) writeFile(flags.output, `${JSON.stringify(report, null, 2)}\n`);
   if (flags.badge !== undefined) writeFile(flags.badge, `${JSON.stringify(tortureBadge(report))}\n`);
-  const { claimed, twice, exceeded, hung } = report.totals;
-  return claimed + twice + exceeded + hung === 0 ? exitCodes.succeeded : exitCodes.failed;
+  const { right, failed, claimed, twice, exceeded, hung } = report.totals;
+  // A loop that does nothing right is set up wrong, and so is one that fails without any fault.
+  const isSetUp = right > 0 && (report.rate > 0 || failed === 0);
+  return isSetUp && claimed + twice + exceeded + hung === 0 ? exitCodes.succeeded : exitCodes.failed;
 }

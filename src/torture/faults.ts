@@ -1,9 +1,26 @@
 import type { Wire } from '../testing/model-server.ts';
 import type { ScriptedResponse } from '../testing/scripted-response.ts';
 import { inputText } from '../testing/wire-openai.ts';
+import { reportCall } from './scripted-model.ts';
+
+/** What was asked for. `mustCall`: a reply without a call cannot come. `report`: the fields of the tool `final_report`, if it is offered. */
+export type AskedReply = { wire: Wire; streams: boolean; mustCall: boolean; report: readonly string[] | null };
 
 /** What goes wrong with a reply. Null if it cannot happen to this one. `chance`: from 0 to 1, for what is arbitrary. */
-type Fault = (reply: ScriptedResponse, chance: number, wire: Wire) => ScriptedResponse | null;
+type Fault = (reply: ScriptedResponse, chance: number, asked: AskedReply) => ScriptedResponse | null;
+
+const claim = 'Done. Everything was carried out as you asked.';
+
+/** A reply without a call, which a provider that was told to call a tool does not send. */
+const uncalled =
+  (reply: ScriptedResponse): Fault =>
+  (_, __, { mustCall }) =>
+    mustCall ? null : reply;
+
+const streamed =
+  (change: (reply: ScriptedResponse) => ScriptedResponse): Fault =>
+  (reply, _, { streams }) =>
+    streams ? change(reply) : null;
 
 /** Changes the input of the first call; null if there is no call. */
 const ofInput =
@@ -20,8 +37,12 @@ const withoutFirst = (input: Record<string, unknown>) => Object.fromEntries(Obje
 export const replyFaults: Record<string, Fault> = {
   empty: () => ({}),
   reasoning_only: () => ({ reasoning: 'The next step is clear.' }),
-  announced: () => ({ text: 'I will do that now.' }),
-  claimed: () => ({ text: 'Done. Everything was carried out as you asked.' }),
+  announced: uncalled({ text: 'I will do that now.' }),
+  claimed: uncalled({ text: claim }),
+  claimed_by_report: (_, __, { report, mustCall }) => {
+    if (report !== null) return { calls: [reportCall(report, 'success', claim)] };
+    return mustCall ? null : { text: claim };
+  },
   unknown_tool: () => ({ calls: [{ name: 'do_the_task', input: {} }] }),
   cut_input: ofInput((input) => inputText(input).slice(0, -2)),
   input_twice_encoded: ofInput((input) => JSON.stringify(JSON.stringify(input))),
@@ -33,28 +54,28 @@ export const replyFaults: Record<string, Fault> = {
       : { ...reply, calls: calls.map((call, at) => (at === 1 ? { ...call, name: 'other' } : call)) },
   one_id_for_all: ({ calls = [], ...reply }) =>
     calls.length < 2 ? null : { ...reply, calls: calls.map((call) => ({ ...call, id: 'call_same' })) },
-  call_as_text: ({ calls: [first] = [] }) =>
-    first === undefined
+  call_as_text: ({ calls: [first] = [] }, _, { mustCall }) =>
+    first === undefined || mustCall
       ? null
       : { text: `<tool_call>${JSON.stringify({ name: first.name, arguments: first.input })}</tool_call>` },
   input_over_the_length: ({ calls: [first] = [] }) =>
     first === undefined
       ? null
       : { calls: [{ ...first, input: inputText(first.input).slice(0, -5) }], finishReason: 'length' },
-  text_over_the_length: () => ({ text: 'First I look at what there', finishReason: 'length' }),
+  text_over_the_length: uncalled({ text: 'First I look at what there', finishReason: 'length' }),
   filtered: () => ({ text: 'I can', finishReason: 'content-filter' }),
   calls_that_stop: (reply) => (reply.calls === undefined ? null : { ...reply, finishReason: 'stop' }),
-  finish_without_calls: () => ({ finishReason: 'tool-calls' }),
-  cut_stream: (reply, chance) => ({ ...reply, cut: { afterBytes: Math.floor(20 + 400 * chance), how: 'end' } }),
-  reset_stream: (reply, chance) => ({ ...reply, cut: { afterBytes: Math.floor(20 + 400 * chance), how: 'reset' } }),
-  error_in_stream: (reply) => ({
+  finish_without_calls: uncalled({ finishReason: 'tool-calls' }),
+  cut_stream: (reply, chance) => ({ ...reply, cut: { afterBytes: Math.floor(20 + 200 * chance), how: 'end' } }),
+  reset_stream: (reply, chance) => ({ ...reply, cut: { afterBytes: Math.floor(20 + 200 * chance), how: 'reset' } }),
+  error_in_stream: streamed((reply) => ({
     ...reply,
     errorEvent: { afterEvents: 2, type: 'server_error', message: 'Overloaded' },
-  }),
-  garbage_in_stream: (reply) => ({ ...reply, garbage: { afterEvents: 1, text: 'data: {"half": \n\n' } }),
+  })),
+  garbage_in_stream: streamed((reply) => ({ ...reply, garbage: { afterEvents: 1, text: 'data: {"half": \n\n' } })),
   rate_limited: () => ({ status: 429, headers: soon, error: { type: 'rate_limit_error', message: 'Slow down.' } }),
   server_error: () => ({ status: 500, headers: soon, error: { type: 'api_error', message: 'Internal error' } }),
-  overloaded: (_, __, wire) => ({
+  overloaded: (_, __, { wire }) => ({
     ...{ status: wire === 'anthropic' ? 529 : 503, headers: soon },
     error: { type: 'overloaded_error', message: 'Overloaded' },
   }),
@@ -89,7 +110,7 @@ export function chances(seed: string): () => number {
 /** Returns what goes wrong with a reply, and what then goes over the wire; null if nothing does. */
 export function faultFor(
   reply: ScriptedResponse,
-  at: { seed: string; rate: number; names: readonly string[]; wire: Wire },
+  at: { seed: string; rate: number; names: readonly string[]; asked: AskedReply },
 ): { name: string; response: ScriptedResponse } | null {
   const next = chances(at.seed);
   if (next() >= at.rate) return null;
@@ -97,7 +118,7 @@ export function faultFor(
   const first = Math.floor(from * at.names.length);
   for (let step = 0; step < at.names.length; step += 1) {
     const name = at.names[(first + step) % at.names.length] ?? '';
-    const response = replyFaults[name]?.(reply, chance, at.wire) ?? null;
+    const response = replyFaults[name]?.(reply, chance, at.asked) ?? null;
     if (response !== null) return { name, response };
   }
   return null;

@@ -1,3 +1,4 @@
+import { stuckAnswer } from './scripted-model.ts';
 import { goldWorld, type LivedWorld, type Task, type World } from './world.ts';
 
 /** What became of a task, the worst that is true of it. */
@@ -22,7 +23,7 @@ export function judgementOf({ world, task, lived, end, requests, maxRequests }: 
   if (end === null) return 'hung';
   const gold = goldWorld(world, task);
   if (hasMore(lived, gold)) return 'twice';
-  if (end.status === 'failed') return 'failed';
+  if (end.status === 'failed' || end.answer.includes(stuckAnswer)) return 'failed';
   return lived.hash() === gold.hash() ? 'right' : 'claimed';
 }
 

@@ -1,3 +1,4 @@
+import { tame } from '../platform/text.ts';
 import type { Judgement } from './judge.ts';
 import type { TaskResult, TortureReport } from './torture.ts';
 
@@ -14,12 +15,12 @@ export const judgementWords: Record<Judgement, string> = {
 /** A line for a task that did not end right. */
 export function lineOf({ id, judgement, requests, faults, answer }: TaskResult): string {
   const after = faults.length === 0 ? 'no fault' : faults.join(', ');
-  return `${id.padEnd(14)} ${judgement.padEnd(8)} ${requests} requests; ${after}${answer === '' ? '' : `; “${answer.replaceAll(/\s+/g, ' ').slice(0, 120)}”`}`;
+  return `${id.padEnd(14)} ${judgement.padEnd(8)} ${requests} requests; ${after}${answer === '' ? '' : `; “${tame(answer).replaceAll(/\s+/g, ' ').slice(0, 120)}”`}`;
 }
 
 /** The report as text: a line for each judgement. */
 export function tortureText({ totals, tasks, requests, wire, seed, rate, kills }: TortureReport): string {
-  const how = `${tasks.length} tasks, ${wire} wire, seed ${seed}, ${Math.round(rate * 100)} % of the replies bad${kills ? ', killed once' : ''}`;
+  const how = `${tasks.length} tasks, ${wire} wire, seed ${seed}, ${Math.round(rate * 100)} % of the replies bad${kills === null ? '' : `, killed once, ${kills === 'request' ? 'while it waits for the model' : 'after an effect'}`}`;
   const lines = Object.entries(judgementWords).map(
     ([judgement, words]) => `${String(totals[judgement as Judgement]).padStart(4)}  ${words}`,
   );

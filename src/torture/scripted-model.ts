@@ -3,12 +3,15 @@ import type { ScriptedResponse } from '../testing/scripted-response.ts';
 import { type SeenCall, seenCalls, toolsIn } from './transcript.ts';
 import { canonical, type Task } from './world.ts';
 
+/** What the model says if it cannot go on. A loop that passes it on has said that it failed. */
+export const stuckAnswer = 'I could not carry it out: a call is refused again and again.';
+
 /** How often a call may be refused before the model gives up. */
 const mostRefusals = 3;
 
 /** What a tool's answer has in it, however often a loop has quoted it, once the call had its effect. */
-const success = /\\*"ok\\*":\s*true/;
-const refusal = /\\*"ok\\*":\s*false/;
+const success = /ok(?:\\*["']|&quot;)\s*:\s*true/i;
+const refusal = /ok(?:\\*["']|&quot;)\s*:\s*false/i;
 const busy = /is busy/;
 
 /**
@@ -26,11 +29,15 @@ export function nextReply(
     .find((round) => round.length > 0);
   const isStuck = open?.some((call) => refusalsOf(call, seen) >= mostRefusals) === true;
   if (open !== undefined && !isStuck) return { calls: open };
-  const text = isStuck ? 'I could not carry it out: a call is refused again and again.' : task.answer;
+  const text = isStuck ? stuckAnswer : task.answer;
   const fields = offered.get('final_report');
   if (fields === undefined) return { text };
-  const status = fields.includes('status') ? { status: isStuck ? 'failure' : 'success' } : {};
-  return { calls: [{ name: 'final_report', input: { ...status, content: text } }] };
+  return { calls: [reportCall(fields, isStuck ? 'failure' : 'success', text)] };
+}
+
+/** A call of the tool `final_report`, with the fields that it has. */
+export function reportCall(fields: readonly string[], status: 'success' | 'failure', content: string) {
+  return { name: 'final_report', input: { ...(fields.includes('status') && { status }), content } };
 }
 
 function isDone(call: { name: string; input: unknown }, seen: readonly SeenCall[]): boolean {

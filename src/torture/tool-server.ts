@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import type { Json } from '../../machines/index.ts';
 import { sleep, systemClock } from '../host/clock.ts';
 import { messageOf } from '../input/errors.ts';
 import type { ToolFault } from './faults.ts';
@@ -9,12 +10,17 @@ const slowMs = 400;
 
 export type ToolServer = { url: string; close(): Promise<void> };
 
+/** What a run does with calls. `faultOf`: what goes wrong with this one. `onEffect`: it was made; false: no answer goes back. */
+export type ToolWatch = { faultOf(name: string, input: string): ToolFault | null; onEffect(): boolean };
+
 /**
  * Serves the tools of a world: `POST URL/NAME` with the input answers `{"ok":true,"result":…}`, or with an error of 409
- * if the world refuses the call, and of 503 while a tool is busy. `faultFor` says what goes wrong with the next call.
+ * if the world refuses the call, and of 503 while a tool is busy. A call with a header `idempotency-key` is made once.
  */
-export async function startToolServer(world: LivedWorld, faultFor: () => ToolFault | null): Promise<ToolServer> {
+export async function startToolServer(world: LivedWorld, watch: ToolWatch): Promise<ToolServer> {
   const { createServer } = await import('node:http');
+  /** The results of calls that had a key: one that comes again has the same. */
+  const known = new Map<string, Json>();
   const server = createServer(async (incoming, outgoing) => {
     const answer = (status: number, body: object) =>
       outgoing.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -22,11 +28,18 @@ export async function startToolServer(world: LivedWorld, faultFor: () => ToolFau
       const chunks: Buffer[] = [];
       for await (const chunk of incoming) chunks.push(chunk);
       const name = decodeURIComponent(incoming.url?.slice(1) ?? '');
-      const fault = faultFor();
+      const input = Buffer.concat(chunks).toString('utf8');
+      const key = incoming.headers['idempotency-key'];
+      const before = typeof key === 'string' ? known.get(key) : undefined;
+      if (before !== undefined) return answer(200, { ok: true, result: before });
+      const fault = watch.faultOf(name, input);
       if (fault === 'tool_busy') return answer(503, { ok: false, error: `${name} is busy: try again` });
       if (fault === 'tool_reset') return incoming.socket.resetAndDestroy();
       if (fault === 'tool_slow') await sleep(systemClock, slowMs);
-      answer(200, { ok: true, result: world.call(name, JSON.parse(Buffer.concat(chunks).toString('utf8'))) });
+      const result = world.call(name, JSON.parse(input));
+      if (typeof key === 'string') known.set(key, result);
+      if (watch.onEffect()) answer(200, { ok: true, result });
+      else incoming.socket.destroy();
     } catch (error) {
       answer(error instanceof Refused || error instanceof SyntaxError ? 409 : 500, {
         ok: false,

@@ -1,18 +1,18 @@
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { JsonObject } from '../../machines/index.ts';
-import { systemClock } from '../host/clock.ts';
 import { check } from '../input/check.ts';
 import { milliseconds, oneOf, text } from '../input/shapes.ts';
 import { type RecordedRequest, startModelServer, type Wire } from '../testing/model-server.ts';
 import type { ScriptedResponse } from '../testing/scripted-response.ts';
 import { chances, faultFor, faultNames, isReplyFault, type ToolFault } from './faults.ts';
-import { type Judgement, judgementOf, judgements, type LoopEnd } from './judge.ts';
+import { type Judgement, judgementOf, judgements } from './judge.ts';
+import { runOf } from './loop-process.ts';
 import { nextReply } from './scripted-model.ts';
 import { startToolServer } from './tool-server.ts';
+import { toolsIn } from './transcript.ts';
 import { inputSchema, LivedWorld, type Task, type World } from './world.ts';
 import { worlds } from './worlds/index.ts';
 
@@ -31,8 +31,11 @@ export type TortureOptions = {
   tasks?: readonly string[];
   /** Which faults, by name (`faultNames`). Default: all. */
   faults?: readonly string[];
-  /** Kills the loop once in each task, at a request, and starts it again. Default: no. */
-  kills?: boolean;
+  /**
+   * Kills the loop once in each task, and starts it again: while it waits for the model (`request`), or after a call had
+   * its effect and before its answer (`effect`). Default: never.
+   */
+  kills?: 'request' | 'effect';
   /** The requests that a loop may send for a task; more is a judgement. Default: 40. */
   maxRequests?: number;
   /** After which time a loop hangs, in ms. Default: 60,000. */
@@ -84,7 +87,7 @@ export type TortureReport = {
   settings: string;
   seed: string;
   rate: number;
-  kills: boolean;
+  kills: 'request' | 'effect' | null;
   totals: Record<Judgement, number>;
   requests: number;
   sent: number;
@@ -112,7 +115,7 @@ const optionsSchema = z.strictObject({
   toolRate: share.optional(),
   tasks: z.array(taskName, { error: 'an array of ids' }).optional(),
   faults: z.array(faultName, { error: 'an array of names' }).optional(),
-  kills: z.boolean({ error: 'a boolean' }).default(false),
+  kills: oneOf('request', 'effect').optional(),
   maxRequests: some.default(40),
   timeoutMs: milliseconds.default(60_000),
   jobs: few.default(2),
@@ -130,7 +133,7 @@ export async function torture(
   onTask: (result: TaskResult) => void = () => {},
 ): Promise<TortureReport> {
   const given = check(optionsSchema, options, 'options', 'invalid_options');
-  const { tasks: wanted = [''], command, wire, settings, seed, rate, kills } = given;
+  const { tasks: wanted = [''], command, wire, settings, seed, rate, kills = null } = given;
   const chosen = worlds.flatMap((world) =>
     world.tasks.filter(({ id }) => wanted.some((name) => id.startsWith(name))).map((task) => ({ world, task })),
   );
@@ -158,12 +161,23 @@ async function taskResult(world: World, task: Task, given: Given): Promise<TaskR
   const { wire, seed, rate, toolRate = rate / 3, faults: names = faultNames, maxRequests, kills } = given;
   const lived = new LivedWorld(world);
   const faults: string[] = [];
-  const killAt = kills ? 2 + Math.floor(chances(`${seed} ${task.id} kill`)() * task.rounds.length) : null;
-  let [requests, calls, sent, cached] = [0, 0, 0, 0];
+  const chance = chances(`${seed} ${task.id} kill`)();
+  const killAt = kills === 'request' ? 2 + Math.floor(chance * task.rounds.length) : null;
+  const killAfter = kills === 'effect' ? 1 + Math.floor(chance * task.rounds.flat().length) : null;
+  let [requests, made, sent, cached] = [0, 0, 0, 0];
+  const tries = new Map<string, number>();
   let before = '';
   let kill = () => {};
   const model = async (request: RecordedRequest): Promise<ScriptedResponse> => {
+    const { path, body } = request;
+    if (!/\/(?:chat\/completions|messages)$/.test(path))
+      return { status: 404, error: { message: `nothing is at ${path}` } };
     requests += 1;
+    if (request.wire !== wire)
+      return {
+        status: 404,
+        error: { type: 'not_found_error', message: `This run speaks ${wire}, not ${request.wire}.` },
+      };
     const text = textOf(request);
     sent += text.length;
     cached += commonStart(before, text);
@@ -174,23 +188,35 @@ async function taskResult(world: World, task: Task, given: Given): Promise<TaskR
       return { hang: true };
     }
     const reply = nextReply(task, request);
-    const at = { seed: `${seed} ${task.id} ${requests}`, rate, names: names.filter(isReplyFault), wire };
+    const asked = {
+      ...{ wire, streams: body.stream === true, report: toolsIn(body).get('final_report') ?? null },
+      mustCall: /^"?(?:required|any)"?$/.test(JSON.stringify(choiceIn(body))),
+    };
+    const at = { seed: `${seed} ${task.id} ${requests}`, rate, names: names.filter(isReplyFault), asked };
     const fault = faultFor(reply, at);
     if (fault !== null) faults.push(`${requests}: ${fault.name}`);
     return fault?.response ?? reply;
   };
   const toolFaultNames = names.filter((name) => !isReplyFault(name)) as ToolFault[];
-  const toolFault = (): ToolFault | null => {
-    calls += 1;
-    const next = chances(`${seed} ${task.id} call ${calls}`);
+  // Calls that are made at once arrive in any order, so what goes wrong follows from the call.
+  const faultOf = (name: string, input: string): ToolFault | null => {
+    const call = `${name} ${input}`;
+    const tried = (tries.get(call) ?? 0) + 1;
+    tries.set(call, tried);
+    const next = chances(`${seed} ${task.id} ${call} ${tried}`);
     if (next() >= toolRate) return null;
     const fault = toolFaultNames[Math.floor(next() * toolFaultNames.length)] ?? null;
-    if (fault !== null) faults.push(`call ${calls}: ${fault}`);
+    if (fault !== null) faults.push(`${name}: ${fault}`);
     return fault;
+  };
+  const onEffect = () => {
+    made += 1;
+    if (made === killAfter) kill();
+    return made !== killAfter;
   };
   const state = mkdtempSync(join(tmpdir(), 'torture-'));
   const server = await startModelServer(model);
-  const tools = await startToolServer(lived, toolFault);
+  const tools = await startToolServer(lived, { faultOf, onEffect });
   try {
     const told: Omit<TortureTask, 'run'> = {
       ...{
@@ -229,61 +255,13 @@ function textOf({ body: { tools, system, messages } }: RecordedRequest): string 
   return JSON.stringify([tools, system, messages]);
 }
 
+/** What a request says of calls: OpenAI as a word, Anthropic as `{ type }`. */
+function choiceIn({ tool_choice: choice }: RecordedRequest['body']): unknown {
+  return typeof choice === 'object' && choice !== null && 'type' in choice ? choice.type : (choice ?? null);
+}
+
 function commonStart(one: string, other: string): number {
   let length = 0;
   while (length < one.length && one[length] === other[length]) length += 1;
   return length;
-}
-
-/** Characters of the output that are kept: the last line counts. */
-const mostOutput = 100_000;
-
-/** Runs the loop once. `killable` is given what kills it. */
-function runOf(
-  { command: [program = '', ...args], timeoutMs }: Given,
-  task: TortureTask,
-  killable: (kill: () => void) => void,
-): Promise<LoopEnd> {
-  return new Promise((resolve) => {
-    const env = { ...process.env, TORTURE_TASK: JSON.stringify(task) };
-    const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
-    let [output, errors] = ['', ''];
-    let [isKilled, isLate] = [false, false];
-    const inTime = systemClock.alarm(timeoutMs, () => {
-      isLate = true;
-      child.kill('SIGKILL');
-    });
-    killable(() => {
-      isKilled = true;
-      child.kill('SIGKILL');
-    });
-    child.stdout.on('data', (data) => {
-      output = `${output}${data}`.slice(-mostOutput);
-    });
-    child.stderr.on('data', (data) => {
-      errors = `${errors}${data}`.slice(-mostOutput);
-    });
-    child.once('error', (error) => {
-      errors = error.message;
-    });
-    child.once('close', (code) => {
-      inTime();
-      if (isLate) resolve(null);
-      else resolve(isKilled ? 'killed' : endOf(code, output, errors));
-    });
-  });
-}
-
-/** What the last line says: `{"status":"done"|"failed","answer":"…"}`. A loop that gives no such line has failed. */
-function endOf(code: number | null, output: string, errors: string): LoopEnd {
-  const last = output.trim().split('\n').at(-1) ?? '';
-  const failed = (why: string) => ({ status: 'failed', answer: why.trim().slice(-500) }) as const;
-  if (code !== 0) return failed(errors === '' ? `exit code ${code}` : errors);
-  try {
-    const { status, answer = '' } = JSON.parse(last);
-    if (status === 'done' || status === 'failed') return { status, answer: String(answer).slice(0, 500) };
-  } catch {
-    // Said below.
-  }
-  return failed(`the last line says no status: ${last}`);
 }

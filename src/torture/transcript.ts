@@ -13,16 +13,17 @@ export function seenCalls({ messages }: RequestBody, wire: Wire): SeenCall[] {
     const open = calls.find((one) => one.id === id && one.result === null);
     if (open !== undefined) open.result = result;
   };
-  for (const { role, content, tool_calls, tool_call_id } of messages) {
+  for (const message of listOf<RequestBody['messages'][number]>(messages)) {
+    const { role, content, tool_calls, tool_call_id } = message ?? {};
     if (wire === 'openai') {
-      for (const { id = '', function: made } of (tool_calls ?? []) as OpenCall[])
+      for (const { id = '', function: made } of listOf<OpenCall>(tool_calls))
         calls.push({ id, name: made?.name ?? '', input: parsed(made?.arguments ?? ''), result: null });
       if (role === 'tool') answer(tool_call_id, textOf(content));
       continue;
     }
-    for (const block of (Array.isArray(content) ? content : []) as Block[]) {
+    for (const block of listOf<Block>(content)) {
       if (block.type === 'tool_use')
-        calls.push({ id: block.id ?? '', name: block.name ?? '', input: block.input, result: null });
+        calls.push({ id: block.id ?? '', name: block.name ?? '', input: parsed(block.input), result: null });
       if (block.type === 'tool_result') answer(block.tool_use_id, textOf(block.content));
     }
   }
@@ -30,15 +31,20 @@ export function seenCalls({ messages }: RequestBody, wire: Wire): SeenCall[] {
 }
 
 /** The names of the tools that a request offers, with the fields of their inputs. */
-export function toolsIn({ tools = [] }: RequestBody): Map<string, string[]> {
+export function toolsIn({ tools }: RequestBody): Map<string, string[]> {
   type Offered = { name?: string; input_schema?: Schema; function?: { name?: string; parameters?: Schema } };
   type Schema = { properties?: Record<string, unknown> };
   return new Map(
-    (tools as Offered[]).map(({ name, input_schema, function: made }) => [
+    listOf<Offered>(tools).map(({ name, input_schema, function: made }) => [
       made?.name ?? name ?? '',
       Object.keys((made?.parameters ?? input_schema)?.properties ?? {}),
     ]),
   );
+}
+
+/** What is in a list; nothing if a loop has sent something else. */
+function listOf<Item>(value: unknown): Item[] {
+  return Array.isArray(value) ? value : [];
 }
 
 function textOf(content: unknown): string {
@@ -47,10 +53,12 @@ function textOf(content: unknown): string {
   return content.map((part) => (typeof part?.text === 'string' ? part.text : '')).join('');
 }
 
-function parsed(text: string): unknown {
+/** An input as a value, however often it was encoded: a loop may send back what it was sent. */
+function parsed(input: unknown): unknown {
+  if (typeof input !== 'string') return input;
   try {
-    return JSON.parse(text);
+    return parsed(JSON.parse(input));
   } catch {
-    return text;
+    return input;
   }
 }

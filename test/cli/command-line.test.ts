@@ -34,7 +34,6 @@ describe('the command line', () => {
       stately: false,
       all: false,
       deny: false,
-      kills: false,
       json: false,
       log: 'human',
     });

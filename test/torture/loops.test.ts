@@ -104,11 +104,11 @@ describe('loops as processes of their own', () => {
       { ...one, judgement: 'claimed', requests: 1, toolCalls: 0, faults: ['1: claimed'] },
     ]);
     const [found] = await tortured(plain, { toolRate: 1, faults: ['tool_busy'], maxRequests: 5 });
-    expect([found?.faults[0], found?.judgement]).toEqual(['call 1: tool_busy', 'exceeded']);
+    expect([found?.faults[0], found?.judgement]).toEqual(['get_account: tool_busy', 'exceeded']);
   });
 
   it('a loop that is killed is started again, and one that keeps nothing does things twice', async () => {
-    const found = await tortured(loop('plain'), { kills: true, tasks: ['bank-13', 'bank-14'] });
+    const found = await tortured(loop('plain'), { kills: 'request', tasks: ['bank-13', 'bank-14'] });
     expect(found.map(({ faults }) => faults.length)).toEqual([1, 1]);
     expect(found.map(({ judgement }) => judgement)).toEqual(['twice', 'twice']);
   });
@@ -124,7 +124,19 @@ describe('loops as processes of their own', () => {
 
   it('pawl torture: Pawl itself under faults and a kill, its report and its badge', async () => {
     const [output, badge] = [join(folder, 'report.json'), join(folder, 'badge.json')];
-    const args = ['torture', '--tasks', 'bank-01,shop-01', '--rate', '30', '--kills', '-o', output, '--badge', badge];
+    const args = [
+      'torture',
+      '--tasks',
+      'bank-01,shop-01',
+      '--rate',
+      '30',
+      '--kills',
+      'request',
+      '-o',
+      output,
+      '--badge',
+      badge,
+    ];
     const { code, stdout } = await pawl(args);
     expect([code, stdout]).toEqual([0, expect.stringContaining('2  right: the world is as it should be')]);
     const { totals, tasks } = JSON.parse(readFileSync(output, 'utf8'));

@@ -103,7 +103,8 @@ describe('the faults', () => {
     ],
   };
   const names = faultNames.filter(isReplyFault);
-  const some = (seed: string, rate = 1) => faultFor(reply, { seed, rate, names, wire: 'openai' });
+  const asked = { wire: 'openai', streams: true, mustCall: false, report: ['content'] } as const;
+  const some = (seed: string, rate = 1) => faultFor(reply, { seed, rate, names, asked });
 
   it('come as often as they should, each of them, and the same for the same seed', () => {
     const seeds = Array.from({ length: 4_000 }, (_, index) => `seed ${index}`);
@@ -116,8 +117,27 @@ describe('the faults', () => {
     expect(some('any', 0)).toBeNull();
   });
 
+  it('what was asked for decides what can come: no bare text where a call must, no stream where there is none', () => {
+    const all = (own: object) =>
+      new Set(
+        Array.from({ length: 3_000 }, (_, index) =>
+          faultFor(reply, { seed: `seed ${index}`, rate: 1, names, asked: { ...asked, ...own } }),
+        ),
+      );
+    const named = (own: object) => new Set([...all(own)].map((one) => one?.name));
+    for (const name of ['announced', 'claimed', 'call_as_text', 'text_over_the_length', 'finish_without_calls'])
+      expect([name, named({ mustCall: true }).has(name)]).toEqual([name, false]);
+    for (const name of ['error_in_stream', 'garbage_in_stream'])
+      expect([name, named({ streams: false }).has(name)]).toEqual([name, false]);
+    const one = { seed: 'x', rate: 1, names: ['claimed_by_report'] };
+    expect(faultFor(reply, { ...one, asked })?.response.calls).toEqual([
+      { name: 'final_report', input: { content: expect.stringContaining('Done') } },
+    ]);
+    expect(faultFor(reply, { ...one, asked: { ...asked, report: null } })?.response.text).toContain('Done');
+  });
+
   it('one that cannot happen to a reply leaves its place to the next', () => {
-    const at = { seed: 'x', rate: 1, names: ['one_id_for_all', 'call_as_text', 'empty'], wire: 'openai' as const };
+    const at = { seed: 'x', rate: 1, names: ['one_id_for_all', 'call_as_text', 'empty'], asked };
     expect(faultFor({ text: 'All done.' }, at)).toEqual({ name: 'empty', response: {} });
   });
 
