@@ -33,6 +33,25 @@ function terminal(columns = 80, rows = 24) {
 }
 
 describe('the screen of a view', () => {
+  it('many views of a process replace the write of its terminal once, and bytes are text, too', () => {
+    const { out, lines } = terminal();
+    const first = new Screen(out);
+    first.last('in flight');
+    first.clear();
+    const { write } = out;
+    for (let view = 0; view < 20; view += 1) {
+      const screen = new Screen(out);
+      screen.last(`view ${view}`);
+      screen.clear();
+    }
+    expect(out.write).toBe(write);
+    const latest = new Screen(out);
+    latest.last('in flight');
+    out.write(new TextEncoder().encode('from a child\n'));
+    latest.last('in flight again');
+    expect(lines()).toEqual(['from a child', 'in flight again']);
+  });
+
   it('shows its last lines below what stays, and takes them away', () => {
     const { out, lines } = terminal();
     const screen = new Screen(out);

@@ -180,6 +180,22 @@ describe.runIf(hasBrowser)('S-8: the inbox', () => {
     expect(counters.toolCalls.executed).toBe(1);
   });
 
+  it('a call whose preview is never the same twice can be denied, and approved as it was shown last', async () => {
+    const times = [0];
+    const preview = () => `would write it, asked ${times.push(0)} times`;
+    const tools = { edit: Object.assign({ ...edit }, { preview }) };
+    const agent = asking('writer', ['a.md', 'b.md'], { tools });
+    await using shown = await inspector({ port: 0, agents: [agent] });
+    const session = start(agent, shown.journal, 's');
+    const { page } = await opened(`${shown.address}#inbox/`);
+    const card = (path: string) => page.locator('article', { hasText: path });
+    await card('a.md').getByRole('button', { name: 'Deny', exact: true }).click();
+    await card('a.md').getByText('Denied', { exact: true }).waitFor();
+    await card('b.md').getByRole('button', { name: 'Approve', exact: true }).click();
+    const { counters } = await session.result;
+    expect([counters.toolCalls.executed, counters.toolCalls.rejected]).toEqual([1, { tool_denied: 1 }]);
+  });
+
   it('a tool that says nothing, and a session that cannot be read, hide no other call', async () => {
     const journal = new MemoryJournal();
     const never = { edit: Object.assign({ ...edit }, { preview: () => new Promise<string>(() => {}) }) };

@@ -1,5 +1,8 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 
+/** The `write` of each stream before anybody replaced it. */
+const ownWrites = new WeakMap<NodeJS.WriteStream, NodeJS.WriteStream['write']>();
+
 /** Rows of a terminal that does not say how many it has. */
 const usualRows = 24;
 
@@ -18,7 +21,8 @@ export class Screen {
 
   constructor(out: NodeJS.WriteStream) {
     this.out = out;
-    const { write } = out;
+    const write = ownWrites.get(out) ?? out.write;
+    ownWrites.set(out, write);
     this.put = (text) => void write.call(out, text);
   }
 
@@ -70,16 +74,33 @@ export class Screen {
   private heed(): void {
     if (this.isHeeding) return;
     this.isHeeding = true;
-    for (const stream of new Set([this.out, process.stderr])) {
-      if (stream.isTTY !== true) continue;
-      const { write } = stream;
-      const heeded = (...given: Parameters<typeof write>) => {
-        this.clear();
-        const seen = stripVTControlCharacters(String(given[0]));
-        if (seen !== '') this.isMidLine = !seen.endsWith('\n');
-        return write.apply(stream, given);
-      };
-      stream.write = heeded as typeof write;
-    }
+    for (const stream of new Set([this.out, process.stderr])) if (stream.isTTY === true) heeded(stream, this);
   }
+
+  /** Makes room for what somebody else writes. */
+  yieldTo(written: unknown): void {
+    this.clear();
+    const text = written instanceof Uint8Array ? Buffer.from(written).toString('utf8') : String(written);
+    const seen = stripVTControlCharacters(text);
+    if (seen !== '') this.isMidLine = !seen.endsWith('\n');
+  }
+}
+
+/** The screens that heed a stream: its `write` is replaced once, however many views a process shows. */
+const heeding = new WeakMap<NodeJS.WriteStream, { screen: Screen }>();
+
+function heeded(stream: NodeJS.WriteStream, screen: Screen): void {
+  const known = heeding.get(stream);
+  if (known !== undefined) {
+    known.screen = screen;
+    return;
+  }
+  const current = { screen };
+  heeding.set(stream, current);
+  const { write } = stream;
+  const heedingWrite = (...given: Parameters<typeof write>) => {
+    current.screen.yieldTo(given[0]);
+    return write.apply(stream, given);
+  };
+  stream.write = heedingWrite as typeof write;
 }

@@ -85,20 +85,27 @@ export class Inbox {
     return { calls: calls.map((call) => this.clean(call, secrets)), unreadable };
   }
 
-  /** Decides a call; false if it does not wait, or is not as it was shown. */
+  /** Decides a call; false if it does not wait, or is to be approved and is not as it was shown. */
   async decide(given: unknown): Promise<boolean> {
     const { sessionId, madeBy, callId, shown, ...decision } = check(decisionSchema, given, '', 'invalid_options');
     const [row] = await this.journal.list({ sessionId });
     const pending = row === undefined ? [] : await this.callsOf(row);
     const call = pending.find((one) => one.callId === callId && one.madeBy === madeBy);
     if (call === undefined) return false;
-    // Somebody who did not wait for the preview has seen the input alone.
-    if (shown !== this.seal(call, null) && shown !== this.seal(call, { text: await this.previews.now(call) }))
-      return false;
+    if (decision.approved && !(await this.isAsShown(call, shown))) return false;
     return approveSession(this.journal, sessionId, callId, {
       ...{ approved: decision.approved, input: call.input, sessionId: madeBy },
       ...(decision.reason !== undefined && { reason: decision.reason }),
     });
+  }
+
+  /** Whether a call is as it was shown: its input, and what it would do, if that was awaited and stays the same at all. */
+  private async isAsShown(call: RootedApproval, shown: string): Promise<boolean> {
+    if (shown === this.seal(call, null)) return true;
+    const latest = this.previews.latest(call);
+    const [now, again] = [await this.previews.now(call), await this.previews.now(call)];
+    if (now !== again) return latest !== null && shown === this.seal(call, latest);
+    return shown === this.seal(call, { text: now });
   }
 
   close(): void {

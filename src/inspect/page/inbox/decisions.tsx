@@ -17,7 +17,7 @@ export function Decisions({ inbox, isAlone = false }: { inbox: InboxCards; isAlo
   const [cleared, setCleared] = useState(0);
   const open = cards.filter(({ state }) => state === 'open').map(({ call }) => call);
   const kinds = [...Map.groupBy(open, ({ agent, tool }) => `${agent} ${tool}`)].filter(([, { length }]) => length > 1);
-  const there = `${cleared} ${cards.map(({ call, state }) => `${cardKey(call)} ${state}`).join(' ')}`;
+  const there = `${cleared} ${cards.map(({ call, state }) => `${cardKey(call)} ${call.shown} ${state}`).join(' ')}`;
   return (
     <>
       {cards.map((card) => (

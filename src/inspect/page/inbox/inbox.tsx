@@ -9,11 +9,13 @@ import { useInbox } from './use-inbox.ts';
 export function InboxPage() {
   const [waiting, setWaiting] = useState<ReadonlyMap<string, JournaledSession['waitingCalls']>>(new Map());
   const [away, setAway] = useState('');
+  const [isListed, setListed] = useState(false);
   useEffect(
     () =>
       followAll((news) => {
         setAway('failure' in news ? news.failure : '');
         if ('failure' in news) return;
+        setListed(true);
         setWaiting((before) => {
           const now = new Map(news.isWhole ? [] : before);
           for (const id of news.gone) now.delete(id);
@@ -23,8 +25,9 @@ export function InboxPage() {
       }),
     [],
   );
-  const inbox = useInbox(null, JSON.stringify([...waiting]));
-  const { cards, unreadable, isKnown, trouble } = inbox;
+  const inbox = useInbox(null, waiting.size === 0 ? null : JSON.stringify([...waiting]));
+  const { cards, unreadable, trouble } = inbox;
+  const isKnown = waiting.size === 0 ? isListed : inbox.isKnown;
   const open = cards.filter(({ state }) => state !== 'decided').length;
   const others = [...waiting.values()].flat().filter(({ awaits }) => awaits === 'answer').length;
   const main = useRef<HTMLElement>(null);

@@ -32,47 +32,61 @@ export function useInbox(sessionId: string | null, news: string | null): InboxCa
   const [isKnown, setKnown] = useState(false);
   const [trouble, setTrouble] = useState('');
   // A list that was asked for before a decision does not know of it.
-  const latest = useRef(0);
+  const decisions = useRef(0);
+  const looking = useRef(false);
+  /** Whether something has happened that the last list did not have. */
+  const unread = useRef(true);
   const look = async () => {
-    latest.current += 1;
-    const own = latest.current;
+    // A server that is slow is not asked again meanwhile.
+    if (looking.current) return;
+    looking.current = true;
+    unread.current = false;
+    const own = decisions.current;
     try {
       const list = await inbox(sessionId);
-      if (own !== latest.current) return;
+      if (own !== decisions.current) return;
       setCards((before) => withCalls(before, list.calls));
       setUnreadable(list.unreadable);
       setKnown(true);
       setTrouble('');
     } catch (error) {
-      if (own === latest.current) setTrouble(String(error instanceof Error ? error.message : error));
+      setTrouble(String(error instanceof Error ? error.message : error));
+    } finally {
+      looking.current = false;
+      setLooks((count) => count + 1);
     }
   };
+  const [looks, setLooks] = useState(0);
   const isQuiet = news === null && cards.length === 0;
   const isDue = trouble !== '' || cards.some(({ state, call }) => state === 'open' && call.isPreviewDue);
   useEffect(() => {
+    unread.current = true;
     if (!isQuiet) void look();
   }, [sessionId, news]);
   useEffect(() => {
-    if (isQuiet) return;
-    let cancel = () => {};
-    const again = () => {
-      cancel = systemClock.alarm(isDue ? dueMs : lookMs, () => {
-        again();
-        if (!document.hidden) void look();
-      });
-    };
-    again();
-    return () => cancel();
-  }, [sessionId, isQuiet, isDue]);
+    if (isQuiet || looking.current) return;
+    if (unread.current) {
+      void look();
+      return;
+    }
+    return systemClock.alarm(isDue ? dueMs : lookMs, () => {
+      if (document.hidden) setLooks((count) => count + 1);
+      else void look();
+    });
+  }, [sessionId, news, isQuiet, isDue, looks]);
   const act: Decide = (some, approved, reason) => {
-    latest.current += 1;
+    decisions.current += 1;
     setCards((before) => withOutcome(before, some, { state: 'sent', note: 'Sending' }));
     const why = approved || reason.trim() === '' ? {} : { reason };
     const sent = some.map(async (call) => {
       const taken = await decide(call, { approved, ...why }).catch((error) => String(error.message));
+      decisions.current += 1;
       setCards((before) => withOutcome(before, [call], outcomeOf(taken, approved, reason)));
     });
-    void Promise.all(sent).then(look);
+    void Promise.all(sent).then(() => {
+      unread.current = true;
+      setLooks((count) => count + 1);
+    });
   };
   const clear = () => setCards((before) => before.filter(({ state }) => state !== 'decided'));
   return { cards, unreadable, isKnown, trouble, decide: act, clear };
