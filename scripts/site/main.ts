@@ -27,7 +27,7 @@ await bundleLive(root, join(pages, 'public/live.js'));
 const asked = process.argv[2];
 // Its pages are many, and a walk looks at none of them.
 if (asked !== 'walk') run(process.execPath, 'node_modules/typedoc/bin/typedoc', '--options', 'typedoc.json');
-else writeFileSync(join(pages, 'api.md'), '# API\n');
+else cpSync(join(site, 'no-api.md'), join(pages, 'api/index.md'));
 run(process.execPath, 'node_modules/vitepress/bin/vitepress.js', 'build', '.');
 process.stdout.write(`${count} pages are in site/dist.\n`);
 if (asked === 'walk') {

@@ -114,7 +114,7 @@ function outsideOfCode(text: string, change: (link: string) => string): string {
         ? part.replaceAll('{{', '{​{')
         : part
             .replaceAll(/(?<=\]\()([^)\s]+)(?=\))/g, (link) => change(link))
-            .replaceAll('<', '&lt;')
+            .replaceAll(/<(?!br ?\/?>)/g, '&lt;')
             .replaceAll('{{', '&#123;&#123;'),
     )
     .join('');

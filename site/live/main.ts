@@ -80,7 +80,7 @@ async function begin(): Promise<void> {
   kill = () => {
     for (const one of kills) one();
   };
-  await Promise.all([withPawl(own, kills), withPlainLoop(own, kills)]);
+  await Promise.allSettled([withPawl(own, kills), withPlainLoop(own, kills)]);
   if (own !== run) return;
   for (const button of document.querySelectorAll<HTMLButtonElement>('#faults button')) button.disabled = true;
   element('again').hidden = false;
@@ -136,24 +136,30 @@ async function withPawl(own: number, kills: (() => void)[]): Promise<void> {
     const told = textOf(event);
     if (told !== null) column.add({ ...told, from, to: performance.now() });
   };
-  const follow = (session: Session) => {
-    const dead = new Promise<'killed'>((resolve) => {
+  /** Whether the process of a life was killed, however far it had come. */
+  const killed = (mine: ReturnType<typeof mortal>) =>
+    new Promise<'killed'>((resolve) => {
       kills.push(() => {
-        process.kill();
+        mine.kill();
         resolve('killed');
       });
     });
-    void (async () => {
-      const mine = process;
-      for await (const event of session.events) {
-        if (mine !== process) return;
-        show(event);
-      }
+  const follow = async (mine: ReturnType<typeof mortal>, session: Session | Promise<Session>) => {
+    const isLatest = () => mine === process;
+    const ended = (async () => {
+      const begun = await session;
+      void (async () => {
+        for await (const event of begun.events) {
+          if (!isLatest()) return;
+          show(event);
+        }
+      })();
+      return begun.result;
     })();
-    return Promise.race([session.result, dead]);
+    return Promise.race([ended, killed(mine)]);
   };
   const options = { logger: false as const, sessionId: `session-${own}` };
-  let ended = await follow(startSession(agent, { ...options, prompt, journal: process.journal }));
+  let ended = await follow(process, startSession(agent, { ...options, prompt, journal: process.journal }));
   while (ended === 'killed') {
     column.add({
       text: 'killed; another process takes over when the lease is over',
@@ -163,7 +169,7 @@ async function withPawl(own: number, kills: (() => void)[]): Promise<void> {
     });
     await pause(leaseMs + 100);
     process = mortal(store);
-    ended = await follow(await resumeSession(agent, { ...options, journal: process.journal }));
+    ended = await follow(process, resumeSession(agent, { ...options, journal: process.journal }));
   }
   if (own !== run) return;
   const { success, slugs, report } = ended;
