@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '../..');
 /** Inside the project, so that its packages resolve. */
 const folder = join(root, 'reports/documents');
 const guides = readdirSync(join(root, 'docs/guides')).map((file) => `docs/guides/${file}`);
-const blocks = ['README.md', ...guides].flatMap((file) =>
+const blocks = ['README.md', 'skills/pawl/SKILL.md', ...guides].flatMap((file) =>
   [...readFileSync(join(root, file), 'utf8').matchAll(/^```ts\n(.*?)^```/gms)].map(([, code = ''], index) => ({
     name: `${file.replace(/\W/g, '-')}-${index + 1}.ts`,
     code,
