@@ -61,6 +61,23 @@ describe('the code in the README and the guides', () => {
     expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain(`every failure has one of ${slugs.length} names`);
   });
 
+  it('says of other loops what the comparison found', () => {
+    const comparison = readFileSync(join(root, 'docs/comparison.md'), 'utf8');
+    const rows = comparison.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
+    const found = rows
+      .filter(([, , settings]) => settings === 'defaults')
+      .map(([, , , , right, , claimed]) => [right, claimed]);
+    const [own, ...others] = found.map((row) => row.map(Number));
+    const span = (column: number) => {
+      const all = others.map((row) => row[column] ?? 0);
+      return `${Math.min(...all)} to ${Math.max(...all)}`;
+    };
+    const said = readFileSync(join(root, 'README.md'), 'utf8').replaceAll('\n', ' ');
+    expect(others.length).toBe(5);
+    expect(said).toContain(`Pawl did ${own?.[0]} right and claimed ${own?.[1]} that were not done`);
+    expect(said).toContain(`did ${span(0)} right and claimed ${span(1)}.`);
+  });
+
   it('prints the result that the README shows', () => {
     const code = program
       .replace("'pawl'", JSON.stringify(join(root, 'src/index.ts')))
