@@ -1,7 +1,27 @@
 import { spawn } from 'node:child_process';
+import type { JsonObject } from '../../machines/index.ts';
 import { systemClock } from '../host/clock.ts';
+import type { Wire } from '../testing/model-server.ts';
 import type { LoopEnd } from './judge.ts';
-import type { TortureTask } from './torture.ts';
+
+/** What the loop finds in `TORTURE_TASK`, as JSON. */
+export type TortureTask = {
+  id: string;
+  instructions: string;
+  prompt: string;
+  /** `POST toolUrl/NAME` with the input makes a call. */
+  tools: { name: string; description: string; inputSchema: JsonObject }[];
+  toolUrl: string;
+  /** The base URL of the model's server, and the name of the model. It takes any key. */
+  baseUrl: string;
+  model: string;
+  wire: Wire;
+  maxRequests: number;
+  settings: string;
+  /** A folder that is the same for each run of the task, and how often it was started. */
+  state: string;
+  run: number;
+};
 
 /** Characters of the output that are kept: the last line counts. */
 const mostOutput = 1_000_000;

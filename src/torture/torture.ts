@@ -2,14 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { JsonObject } from '../../machines/index.ts';
 import { check } from '../input/check.ts';
 import { milliseconds, oneOf, text } from '../input/shapes.ts';
 import { type RecordedRequest, startModelServer, type Wire } from '../testing/model-server.ts';
 import type { ScriptedResponse } from '../testing/scripted-response.ts';
 import { chances, faultFor, faultNames, isReplyFault, type ToolFault } from './faults.ts';
 import { type Judgement, judgementOf, judgements } from './judge.ts';
-import { runOf } from './loop-process.ts';
+import { runOf, type TortureTask } from './loop-process.ts';
 import { nextReply } from './scripted-model.ts';
 import { startToolServer } from './tool-server.ts';
 import { toolsIn } from './transcript.ts';
@@ -44,25 +43,6 @@ export type TortureOptions = {
   jobs?: number;
   /** Passed on to the loop, which says what it means. Default: `best`. */
   settings?: string;
-};
-
-/** What the loop finds in `TORTURE_TASK`, as JSON. */
-export type TortureTask = {
-  id: string;
-  instructions: string;
-  prompt: string;
-  /** `POST toolUrl/NAME` with the input makes a call. */
-  tools: { name: string; description: string; inputSchema: JsonObject }[];
-  toolUrl: string;
-  /** The base URL of the model's server, and the name of the model. It takes any key. */
-  baseUrl: string;
-  model: string;
-  wire: Wire;
-  maxRequests: number;
-  settings: string;
-  /** A folder that is the same for each run of the task, and how often it was started. */
-  state: string;
-  run: number;
 };
 
 export type TaskResult = {
