@@ -70,7 +70,8 @@ async function live(): Promise<void> {
   const session = startSession(agent, { prompt: 'Tell Ada.', journal: shown.journal, logger: false });
   await opened('a running session, whose call is approved', shown.address ?? '', async (page) => {
     await (await page.waitForSelector('a[href="#inbox/"]'))?.click();
-    await (await page.waitForSelector('::-p-aria(Approve)'))?.click();
+    // It takes no click while it has just appeared.
+    await (await page.waitForSelector('article form button:not([disabled])'))?.click();
     await shows(page, 'No call waits for a person.');
     await (await page.waitForSelector('a[href="#/"]'))?.click();
     await (await page.waitForSelector('a.entry'))?.click();

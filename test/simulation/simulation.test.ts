@@ -30,12 +30,12 @@ describe('simulated sessions (npm run simulate)', () => {
   });
 
   it('keep every promise when a random half of what goes wrong does not: what is left meets more often', async () => {
-    const tally = await simulated(1, 1, (sessions) => sessions === 150, 'memory', 'swarm');
+    const tally = await simulated(1, 1, (sessions) => sessions === 60, 'memory', 'swarm');
     expect(tally.failures.map(shown)).toEqual([]);
   });
 
   it('come to an end once nothing goes wrong: two requests for each session of a tree', async () => {
-    const tally = await simulated(1, 1, (sessions) => sessions === 250, 'memory', 'calm');
+    const tally = await simulated(1, 1, (sessions) => sessions === 100, 'memory', 'calm');
     expect(tally.failures.map(shown)).toEqual([]);
     // They become calm while they run, and some have requests left to send.
     const calm = await Promise.all([3, 5, 8, 9, 12].map((seed) => simulatedAgain(seed, 'memory', 'calm')));
