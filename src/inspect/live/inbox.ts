@@ -104,6 +104,7 @@ export class Inbox {
     if (shown === this.seal(call, null)) return true;
     const latest = this.previews.latest(call);
     const [now, again] = [await this.previews.now(call), await this.previews.now(call)];
+    this.previews.note(call, again);
     if (now !== again) return latest !== null && shown === this.seal(call, latest);
     return shown === this.seal(call, { text: now });
   }

@@ -48,6 +48,12 @@ export class Previews {
     return this.known.get(keyOf(call))?.latest ?? null;
   }
 
+  /** Notes what the tool of a call has just said, for the next look. */
+  note(call: RootedApproval, text: string | null): void {
+    const known = this.known.get(keyOf(call));
+    if (known !== undefined) known.latest = { text };
+  }
+
   /** Asks the tool of a call now. Never rejects: that a tool fails is what it says. */
   async now({ root, path, tool: name, input }: RootedApproval): Promise<string | null> {
     const agent = this.agents.find((one) => one.name === root);
