@@ -1,6 +1,6 @@
 /**
  * `npm run compare`: the torture suite on the loops of `examples/torture`, each at its newest version and installed as a
- * user installs it, as its authors would set it up and at its defaults. Writes docs/comparison.md. Needs the npm registry
+ * user installs it, set up for a task that must be done and at its defaults. Writes docs/comparison.md. Needs the npm registry
  * and about half an hour. `npm run compare -- --tasks bank` takes only those tasks, and writes to the terminal.
  */
 import { execFileSync } from 'node:child_process';
@@ -121,9 +121,9 @@ with the same folder.
 
 ${table(['loop', ...judgementHeads], killed.request)}
 
-## Killed once, after an effect
+## Killed once, after a call was carried out
 
-The same, but killed after a call had its effect and before the loop had the answer. The tools take a key
+The same, but killed after a call was carried out (one that only reads, too) and before the loop had the answer. The tools take a key
 (\`idempotency-key\`) and make a call with the same key once.
 
 ${table(['loop', ...judgementHeads], killed.effect)}

@@ -111,7 +111,7 @@ function outsideOfCode(text: string, change: (link: string) => string): string {
     .split(/(`[^`\n]+`)/)
     .map((part, index) =>
       index % 2 === 1
-        ? part.replaceAll('{{', '{​{')
+        ? part
         : part
             .replaceAll(/(?<=\]\()([^)\s]+)(?=\))/g, (link) => change(link))
             .replaceAll(/<(?!br ?\/?>)/g, '&lt;')

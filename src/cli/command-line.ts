@@ -121,7 +121,7 @@ const table = {
   seed: textFlag('seed', 'TEXT', 'which faults come when (default: 1)', ['torture']),
   tasks: textFlag('tasks', 'ID,…', 'only tasks whose ids begin so, such as bank', ['torture']),
   faults: textFlag('faults', 'NAME,…', 'only these faults', ['torture']),
-  kills: flag('kills', 'WHEN', 'kill each loop once: at a request, or after an effect', ['torture'], killPoint),
+  kills: flag('kills', 'WHEN', 'kill each loop once: at a request, or after a call', ['torture'], killPoint),
   jobs: flag('jobs', 'N', 'work on N tasks at once (default: 2)', ['torture'], wholeNumber),
   settings: textFlag('settings', 'NAME', 'what the loop finds as its settings', ['torture']),
   badge: textFlag('badge', 'FILE', 'write a badge for shields.io', ['torture']),

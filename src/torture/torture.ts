@@ -31,8 +31,8 @@ export type TortureOptions = {
   /** Which faults, by name (`faultNames`). Default: all. */
   faults?: readonly string[];
   /**
-   * Kills the loop once in each task, and starts it again: while it waits for the model (`request`), or after a call had
-   * its effect and before its answer (`effect`). Default: never.
+   * Kills the loop once in each task, and starts it again: while it waits for the model (`request`), or after a call was
+   * carried out and before its answer (`effect`). A loop that ends before that point is not killed. Default: never.
    */
   kills?: 'request' | 'effect';
   /** The requests that a loop may send for a task; more is a judgement. Default: 40. */

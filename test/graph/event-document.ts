@@ -6,7 +6,7 @@ const says: Record<SessionEvent['type'], string> = {
   'session.started': 'The session begins, with its bound and its targets.',
   'server.connected': 'An MCP server is connected, with these tools.',
   'server.lost': 'The connection to an MCP server broke.',
-  'server.unavailable': 'An optional MCP server cannot be reached; the session goes on without it.',
+  'server.unavailable': 'An optional MCP server cannot be reached; the session continues without it.',
   'server.toolsChanged': 'An MCP server has changed its list of tools.',
   'session.prepared': 'The tools are open, and the input is checked.',
   'conversation.repaired':
@@ -19,7 +19,7 @@ const says: Record<SessionEvent['type'], string> = {
   'wait.started': 'No target is free, so the next attempt waits (P-3).',
   'wait.ended': 'That wait is over.',
   'admission.requested': 'The next attempt waits for a gate or a shared budget (P-7, B-8).',
-  'admission.ended': 'It may go on, or the budget allows no more.',
+  'admission.ended': 'The attempt may start, or the budget allows no more.',
   'results.omitted': 'Old results do not fit the context window and are left out (T-6).',
   'piece.replaced': 'A provider refused a piece of the conversation, which is replaced (P-2).',
   'attempt.started': 'A request is about to be sent (B-6).',
@@ -61,7 +61,7 @@ const says: Record<SessionEvent['type'], string> = {
   'session.failed': 'The end: it failed, for these reasons.',
   'session.aborted': 'The end: it was aborted.',
   'session.suspended': 'It stopped before its end, and can be resumed (D-4).',
-  'session.resumed': 'It goes on after a crash or a suspension (D-4).',
+  'session.resumed': 'The session continues after a crash or a suspension (D-4).',
   'effect.late': 'A result came too late and was dropped (D-2).',
   'observer.failed': 'A listener of yours threw.',
 };

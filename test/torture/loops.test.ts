@@ -113,6 +113,33 @@ describe('loops as processes of their own', () => {
     expect(found.map(({ judgement }) => judgement)).toEqual(['twice', 'twice']);
   });
 
+  it('a call that was carried out before a kill is made twice, unless it has a key', async () => {
+    const killed = { kills: 'effect', tasks: ['bank-13', 'bank-14'] } as const;
+    const verdicts = (found: { judgement: string }[]) => found.map(({ judgement }) => judgement);
+    expect(verdicts(await tortured(loop('plain'), killed))).toEqual(['twice', 'twice']);
+    const [program = '', file = ''] = loop('keyed');
+    const headers = "headers: { 'idempotency-key': name + input }, body: input";
+    writeFileSync(
+      file,
+      readFileSync(file, 'utf8').replace("method: 'POST', body: input", `method: 'POST', ${headers}`),
+    );
+    expect(verdicts(await tortured([program, file], killed))).toEqual(['right', 'right']);
+  });
+
+  it('a loop that is started by a shell ends with all of its group', async () => {
+    const [program, file] = loop('hangs below', 'await new Promise((resolve) => setTimeout(resolve, 60_000));');
+    const found = await tortured(['sh', '-c', `"${program}" "${file}"; exit $?`], { timeoutMs: 1_000 });
+    expect(found).toEqual([{ ...one, judgement: 'hung', requests: 0, toolCalls: 0 }]);
+  });
+
+  it('a request of the other wire is refused, and one for anything else is not counted', async () => {
+    expect(await tortured(loop('plain'), { wire: 'anthropic' })).toEqual([
+      { ...one, judgement: 'failed', requests: 1, toolCalls: 0 },
+    ]);
+    const asksForModels = "await fetch(task.baseUrl + '/models');";
+    expect(await tortured(loop('asks for models', asksForModels))).toEqual([{ ...one, judgement: 'right' }]);
+  });
+
   it('bad options are refused before anything runs', async () => {
     const refused = (more: object) => torture({ command: ['node'], ...more }).catch((error) => error.message);
     expect(await refused({ command: [] })).toContain('command');

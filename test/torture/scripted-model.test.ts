@@ -117,7 +117,7 @@ describe('the faults', () => {
     expect(some('any', 0)).toBeNull();
   });
 
-  it('what was asked for decides what can come: no bare text where a call must, no stream where there is none', () => {
+  it('faults fit the request: no bare text where a call is required, no stream fault without a stream', () => {
     const all = (own: object) =>
       new Set(
         Array.from({ length: 3_000 }, (_, index) =>

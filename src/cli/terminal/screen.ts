@@ -15,7 +15,7 @@ export class Screen {
   /** Writes past those who replace the `write` of the stream. */
   private readonly put: (text: string) => void;
   private shown: readonly string[] = [];
-  /** Whether somebody has written a part of a line, such as a question. Nothing is shown below it. */
+  /** Whether the last line is unfinished, such as a question. Nothing is drawn below it. */
   private isMidLine = false;
   private isHeeding = false;
 
@@ -77,7 +77,7 @@ export class Screen {
     for (const stream of new Set([this.out, process.stderr])) if (stream.isTTY === true) heeded(stream, this);
   }
 
-  /** Makes room for what somebody else writes. */
+  /** Clears the last lines before other code writes to the stream. */
   yieldTo(written: unknown): void {
     this.clear();
     const text = written instanceof Uint8Array ? Buffer.from(written).toString('utf8') : String(written);

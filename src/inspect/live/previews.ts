@@ -13,7 +13,7 @@ export type RootedApproval = PendingApproval & { root: string };
 
 type Known = { lookedAt: number; latest: { text: string | null } | null; running: Promise<unknown> | null };
 
-/** What tools say that calls would do, by call, asked again while somebody looks. */
+/** The latest preview of each waiting call, requested again while a page shows it. */
 export class Previews {
   private readonly agents: readonly Agent[];
   private readonly known = new Map<string, Known>();
