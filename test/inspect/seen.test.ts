@@ -174,6 +174,7 @@ describe.runIf(hasBrowser)('S-8: a session is seen at once', () => {
     const { page, misdeeds } = await opened('one that failed');
     const current = () => page.locator('.row.current').innerText();
     const hash = () => page.evaluate<string>('location.hash');
+    const selected = (tab: string) => () => page.getByRole('tab', { name: tab }).getAttribute('aria-selected');
     await page.locator('.row', { hasText: 'attempt 2' }).last().click();
     await expect.poll(hash).toMatch(/^#\?line=\d+&tab=attempt$/);
     const [there, line] = [await hash(), await current()];
@@ -183,16 +184,16 @@ describe.runIf(hasBrowser)('S-8: a session is seen at once', () => {
     await expect.poll(hash).toContain('step=1');
     await page.reload();
     await page.waitForSelector('main[aria-busy="false"]');
-    expect(await page.getByText(/replay: step 1 of/).count()).toBe(1);
-    expect(await page.getByRole('tab', { name: 'facts' }).getAttribute('aria-selected')).toBe('true');
+    await page.getByText(/replay: step 1 of/).waitFor();
+    await expect.poll(selected('facts')).toBe('true');
     while ((await hash()) !== there) {
       await page.goBack();
       if ((await hash()) === '') throw new Error('the line is not in the history');
     }
     await expect.poll(current).toBe(line);
-    expect(await page.getByRole('tab', { name: 'attempt' }).getAttribute('aria-selected')).toBe('true');
+    await expect.poll(selected('attempt')).toBe('true');
     await page.goForward();
-    await expect.poll(() => page.getByRole('tab', { name: 'facts' }).getAttribute('aria-selected')).toBe('true');
+    await expect.poll(selected('facts')).toBe('true');
     expect(misdeeds).toEqual([]);
   });
 
