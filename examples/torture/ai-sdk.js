@@ -1,12 +1,9 @@
 /** The AI SDK's `generateText`. `best`: a tool for the answer that it must call, more retries, and a loop until it did. */
-import { createAnthropic } from '@ai-sdk/anthropic';
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText, hasToolCall, isStepCount, jsonSchema, tool } from 'ai';
+import { sdkModel as model } from './sdk-model.js';
 import { call, goOn, reportInput, rounds, say, sayReport, task } from './tools.js';
 
-const { baseUrl: baseURL, instructions: system } = task;
-const create = task.wire === 'anthropic' ? createAnthropic : createOpenAICompatible;
-const model = create({ name: 'torture', baseURL, apiKey: 'none' })(task.model);
+const { instructions: system } = task;
 const tools = Object.fromEntries(
   task.tools.map(({ name, description, inputSchema }) => [
     name,

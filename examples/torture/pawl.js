@@ -1,13 +1,11 @@
 /** Pawl. `defaults`: an agent as it is. `best`: a bound, and a journal with keys for calls, so that it goes on if killed. */
 import { jsonSchema, tool } from 'ai';
 import { defineAgent, idempotent, resumeSession, sqliteJournal, startSession } from 'pawl';
+import { sdkModel } from './sdk-model.js';
 import { call, say, task } from './tools.js';
 
-const { baseUrl: baseURL, wire, model, maxRequests } = task;
+const { maxRequests } = task;
 const isBest = task.settings === 'best';
-const { createAnthropic } = wire === 'anthropic' ? await import('@ai-sdk/anthropic') : {};
-const { createOpenAICompatible } = wire === 'openai' ? await import('@ai-sdk/openai-compatible') : {};
-const create = createAnthropic ?? createOpenAICompatible;
 const made = ({ name, description, inputSchema }) => ({
   [name]: idempotent(
     tool({
@@ -19,7 +17,7 @@ const made = ({ name, description, inputSchema }) => ({
 const agent = defineAgent({
   name: 'clerk',
   instructions: task.instructions,
-  models: [create({ name: 'torture', baseURL, apiKey: 'none', includeUsage: true })(model)],
+  models: [sdkModel],
   tools: Object.assign({}, ...task.tools.map(made)),
   ...(isBest && { limits: { maxTurns: 10, maxRetries: Math.max(1, Math.floor(maxRequests / 10)) } }),
 });

@@ -40,6 +40,9 @@ export const commandTable = {
 export type CommandName = keyof typeof commandTable;
 export const commands = Object.keys(commandTable) as CommandName[];
 
+/** What stands behind a flag. */
+type Typed = string | boolean | undefined;
+
 type Flag<Value> = {
   /** As typed, without the dashes. */
   name: string;
@@ -49,7 +52,7 @@ type Flag<Value> = {
   /** At most 54 characters, so that a line fits. */
   help: string;
   commands: readonly CommandName[];
-  parse: (text: string | boolean | undefined, flag: string) => Value;
+  parse: (text: Typed, flag: string) => Value;
 };
 
 const anyAgent = ['run', 'chat', 'demo', 'serve', 'acp', 'work', 'resume'] as const;
@@ -67,6 +70,9 @@ const ofJournal = [
   'export',
   'fork',
 ] as const;
+
+const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+const apis = ['openai', 'openai-responses', 'anthropic', 'gemini'] as const;
 
 /** The flags of all commands, in usage order. To add one, add a row here. */
 const table = {
@@ -116,12 +122,19 @@ const table = {
     ]),
     short: 'o',
   },
-  wire: flag('wire', 'WIRE', 'what the model speaks: openai (default) or anthropic', ['torture'], wireName),
+  wire: flag('wire', 'API', 'openai (default), openai-responses, anthropic, gemini', ['torture'], among(...apis)),
+  world: textFlag('world', 'COMMAND', 'a program that holds a world of your own', ['torture']),
   rate: flag('rate', 'PERCENT', 'how many replies go wrong (default: 15)', ['torture'], percent),
   seed: textFlag('seed', 'TEXT', 'which faults come when (default: 1)', ['torture']),
   tasks: textFlag('tasks', 'ID,…', 'only tasks whose ids begin so, such as bank', ['torture']),
   faults: textFlag('faults', 'NAME,…', 'only these faults', ['torture']),
-  kills: flag('kills', 'WHEN', 'kill each loop once: at a request, or after a call', ['torture'], killPoint),
+  kills: flag(
+    'kills',
+    'WHEN',
+    'kill each loop once: at a request, or after a call',
+    ['torture'],
+    among('request', 'effect'),
+  ),
   jobs: flag('jobs', 'N', 'work on N tasks at once (default: 2)', ['torture'], wholeNumber),
   settings: textFlag('settings', 'NAME', 'what the loop finds as its settings', ['torture']),
   badge: textFlag('badge', 'FILE', 'write a badge for shields.io', ['torture']),
@@ -151,8 +164,8 @@ const table = {
     'torture',
     'replay',
   ]),
-  log: flag('log', 'FORMAT', 'log lines on stderr: human (default) or json', anyAgent, logFormat),
-  logLevel: flag('log-level', 'LEVEL', 'log level (default: warn; silent under the tree)', anyAgent, level),
+  log: flag('log', 'FORMAT', 'log lines on stderr: human (default) or json', anyAgent, among('human', 'json')),
+  logLevel: flag('log-level', 'LEVEL', 'log level (default: warn; silent under the tree)', anyAgent, among(...levels)),
 };
 
 /** The parsed flags of all commands. */
@@ -230,7 +243,7 @@ function flag<Value>(
   value: string | null,
   help: string,
   takers: readonly CommandName[],
-  parse: (text: string | boolean | undefined, flag: string) => Value,
+  parse: (text: Typed, flag: string) => Value,
 ): Flag<Value> {
   return { name, value, help, commands: takers, parse };
 }
@@ -239,7 +252,7 @@ function textFlag(name: string, value: string, help: string, takers: readonly Co
   return flag(name, value, help, takers, someText);
 }
 
-function someText(text: string | boolean | undefined, name: string): string | undefined {
+function someText(text: Typed, name: string): string | undefined {
   if (typeof text !== 'string') return undefined;
   if (text.trim() !== '') return text;
   throw new UsageError(expected(name, text, 'a text that is not blank'));
@@ -249,47 +262,33 @@ function switchFlag(name: string, help: string, takers: readonly CommandName[]):
   return flag(name, null, help, takers, (given) => given === true);
 }
 
-function wholeNumber(text: string | boolean | undefined, name: string): number | undefined {
+function wholeNumber(text: Typed, name: string): number | undefined {
   if (typeof text !== 'string') return undefined;
   if (/^\d+$/.test(text) && Number(text) >= 1 && Number.isSafeInteger(Number(text))) return Number(text);
   const most = Number.MAX_SAFE_INTEGER;
   throw new UsageError(expected(name, text, Number(text) > most ? `at most ${most}` : 'an integer of at least 1'));
 }
 
-function wireName(text: string | boolean | undefined, name: string): 'openai' | 'anthropic' | undefined {
-  if (text === undefined || text === 'openai' || text === 'anthropic') return text;
-  throw new UsageError(expected(name, text, 'openai or anthropic'));
+/** A flag that takes one of these words. */
+function among<Word extends string>(...words: Word[]): (text: Typed, name: string) => Word | undefined {
+  return (text, name) => {
+    if (typeof text !== 'string') return undefined;
+    const known = words.find((word) => word === text);
+    if (known !== undefined) return known;
+    throw new UsageError(expected(name, text, words.length > 2 ? `one of ${words.join(', ')}` : words.join(' or ')));
+  };
 }
 
-function killPoint(text: string | boolean | undefined, name: string): 'request' | 'effect' | undefined {
-  if (text === undefined || text === 'request' || text === 'effect') return text;
-  throw new UsageError(expected(name, text, 'request or effect'));
-}
-
-function percent(text: string | boolean | undefined, name: string): number | undefined {
+function percent(text: Typed, name: string): number | undefined {
   if (typeof text !== 'string') return undefined;
   if (/^\d+(\.\d+)?$/.test(text) && Number(text) <= 100) return Number(text);
   throw new UsageError(expected(name, text, 'a number from 0 to 100'));
 }
 
-function port(text: string | boolean | undefined, name: string): number | undefined {
+function port(text: Typed, name: string): number | undefined {
   if (typeof text !== 'string') return undefined;
   if (/^\d+$/.test(text) && Number(text) <= 65_535) return Number(text);
   throw new UsageError(expected(name, text, 'a port from 0 to 65535'));
-}
-
-function logFormat(text: string | boolean | undefined, name: string): 'human' | 'json' {
-  if (typeof text !== 'string' || text === 'human') return 'human';
-  if (text === 'json') return 'json';
-  throw new UsageError(expected(name, text, 'human or json'));
-}
-
-const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
-
-function level(text: string | boolean | undefined, name: string): string | undefined {
-  if (typeof text !== 'string') return undefined;
-  if (levels.includes(text)) return text;
-  throw new UsageError(expected(name, text, `one of ${levels.join(', ')}`));
 }
 
 function inSentence(names: readonly string[]): string {

@@ -1,5 +1,6 @@
 import { lineOf, tortureBadge, tortureText } from '../torture/report.ts';
-import { type TaskResult, torture } from '../torture/torture.ts';
+import type { TaskResult } from '../torture/task-result.ts';
+import { torture } from '../torture/torture.ts';
 import { exitCodes, type Flags } from './command-line.ts';
 import { packageFile } from './package-root.ts';
 import { checkWritable, writeFile } from './session-page.ts';
@@ -7,7 +8,7 @@ import { checkWritable, writeFile } from './session-page.ts';
 /** `pawl torture`: runs a loop, which is Pawl if none is named, on tasks with replies that go wrong. */
 export async function tortureCommand(command: readonly string[], flags: Flags): Promise<number> {
   for (const file of [flags.output, flags.badge]) if (file !== undefined) checkWritable(file);
-  const { rate, wire, seed, tasks, faults, kills, jobs, settings, json } = flags;
+  const { rate, wire, world, seed, tasks, faults, kills, jobs, settings, json } = flags;
   const show = (result: TaskResult) => {
     if (!json && result.judgement !== 'right') process.stdout.write(`${lineOf(result)}\n`);
   };
@@ -16,6 +17,7 @@ export async function tortureCommand(command: readonly string[], flags: Flags): 
       command: command.length > 0 ? command : [process.execPath, packageFile('examples/torture/pawl.js')],
       ...(kills !== undefined && { kills }),
       ...(wire !== undefined && { wire }),
+      ...(world !== undefined && { world }),
       ...(rate !== undefined && { rate: rate / 100 }),
       ...(seed !== undefined && { seed }),
       ...(tasks !== undefined && { tasks: tasks.split(',') }),

@@ -6,13 +6,27 @@ import { messageOf } from '../input/errors.ts';
 import { count, flag, oneOf, text } from '../input/shapes.ts';
 import { replySchema } from './rehearsal-model.ts';
 import type { ScriptedResponse } from './scripted-response.ts';
-import { anthropicBody, anthropicStream } from './wire-anthropic.ts';
-import { openaiBody, openaiStream } from './wire-openai.ts';
+import { anthropicMessages } from './wires/anthropic.ts';
+import { gemini } from './wires/gemini.ts';
+import { chatCompletions } from './wires/openai.ts';
+import { openaiResponses } from './wires/responses.ts';
+import type { WireFormat } from './wires/wire.ts';
 
-export type Wire = 'openai' | 'anthropic';
+/** OpenAI's chat completions, OpenAI's Responses, Anthropic's messages, and Gemini's `generateContent`. */
+export const wires = ['openai', 'openai-responses', 'anthropic', 'gemini'] as const;
+export type Wire = (typeof wires)[number];
+
+const formats: Record<Wire, WireFormat> = {
+  openai: chatCompletions,
+  'openai-responses': openaiResponses,
+  anthropic: anthropicMessages,
+  gemini,
+};
 
 export type RecordedRequest = {
   wire: Wire;
+  /** Whether it asks for a stream, which Gemini is told by its path. */
+  streams: boolean;
   method: string;
   path: string;
   headers: Record<string, string>;
@@ -20,13 +34,13 @@ export type RecordedRequest = {
   body: RequestBody;
 };
 
-/** Request body fields shared by both wire formats, loosely typed. */
+/** Request body fields that wire formats share, loosely typed. */
 export type RequestBody = {
   model?: string;
   stream?: boolean;
   system?: unknown;
   messages: { role: string; content?: unknown; tool_calls?: unknown; tool_call_id?: string }[];
-  tools?: { name?: string; function?: { name: string } }[];
+  tools?: { name?: string; function?: { name: string }; functionDeclarations?: { name: string }[] }[];
   tool_choice?: unknown;
   [key: string]: unknown;
 };
@@ -73,8 +87,9 @@ async function responseOf(script: ServerScript, request: RecordedRequest, index:
 }
 
 /**
- * Starts a model server on the loopback address for OpenAI chat completions (`/chat/completions`) and Anthropic
- * messages (`/messages`), streaming or not. It responds from a script, whose last response repeats, or from a function.
+ * Starts a model server on the loopback address for OpenAI's chat completions (`/chat/completions`) and Responses
+ * (`/responses`), Anthropic's messages (`/messages`) and Gemini (`/models/NAME:generateContent` and
+ * `:streamGenerateContent`), streaming or not. It responds from a script, whose last response repeats, or from a function.
  * It misbehaves on command and records every request. If the function throws or returns no response, the server
  * responds with 500 and the message. Rejects with `invalid_options`.
  */
@@ -91,7 +106,7 @@ export async function startModelServer(script: ServerScript): Promise<ModelServe
       })
       .catch((error) => {
         if (outgoing.headersSent) outgoing.destroy();
-        else outgoing.writeHead(500, json).end(errorBody(wireOf(incoming), { error: { message: messageOf(error) } }));
+        else outgoing.writeHead(500, json).end(errorBody(wireOf(incoming), 500, { message: messageOf(error) }));
       });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -106,7 +121,12 @@ export async function startModelServer(script: ServerScript): Promise<ModelServe
 
 const json = { 'content-type': 'application/json' };
 
-const wireOf = ({ url = '' }: IncomingMessage): Wire => (url.endsWith('/messages') ? 'anthropic' : 'openai');
+function wireOf({ url = '' }: IncomingMessage): Wire {
+  const path = url.split('?')[0] ?? '';
+  if (path.endsWith('/messages')) return 'anthropic';
+  if (path.endsWith('/responses')) return 'openai-responses';
+  return /:(?:stream)?generateContent$/i.test(path) ? 'gemini' : 'openai';
+}
 
 async function receive(incoming: IncomingMessage): Promise<RecordedRequest> {
   const chunks: Buffer[] = [];
@@ -117,13 +137,11 @@ async function receive(incoming: IncomingMessage): Promise<RecordedRequest> {
       Array.isArray(value) ? value.join(', ') : (value ?? ''),
     ]),
   );
-  return {
-    wire: wireOf(incoming),
-    method: incoming.method ?? '',
-    path: incoming.url ?? '',
-    headers,
-    body: chunks.length === 0 ? { messages: [] } : JSON.parse(Buffer.concat(chunks).toString('utf8')),
-  };
+  const wire = wireOf(incoming);
+  const path = incoming.url ?? '';
+  const body = chunks.length === 0 ? { messages: [] } : JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  const streams = wire === 'gemini' ? path.includes(':stream') : body.stream === true;
+  return { wire, streams, method: incoming.method ?? '', path, headers, body };
 }
 
 async function respond(
@@ -139,10 +157,11 @@ async function respond(
   }
   if (response.hang === true) return;
   const { status = 200, headers = {} } = response;
-  const streams = request.body.stream === true && status < 400 && response.body === undefined;
+  const streams = request.streams && status < 400 && response.body === undefined;
   outgoing.writeHead(status, { ...(streams ? { 'content-type': 'text/event-stream' } : json), ...headers });
   const body = Buffer.from(
-    response.body ?? (status >= 400 ? errorBody(request.wire, response) : replyBody(request, response, index)),
+    response.body ??
+      (status >= 400 ? errorBody(request.wire, status, response.error) : replyBody(request, response, index)),
   );
   const { hang, cut } = response;
   if (typeof hang === 'object') {
@@ -156,30 +175,21 @@ async function respond(
   }
 }
 
-function replyBody({ wire, body }: RecordedRequest, response: ScriptedResponse, index: number): string {
-  const model = body.model ?? 'scripted';
-  if (body.stream !== true) {
-    return JSON.stringify(
-      wire === 'openai' ? openaiBody(response, model, index) : anthropicBody(response, model, index),
-    );
-  }
-  const events = wire === 'openai' ? openaiStream(response, model, index) : anthropicStream(response, model, index);
+function replyBody({ wire, streams, path, body }: RecordedRequest, response: ScriptedResponse, index: number): string {
+  const format = formats[wire];
+  const model = body.model ?? /models\/([^:/?]+):/.exec(path)?.[1] ?? 'scripted';
+  if (!streams) return JSON.stringify(format.body(response, model, index));
+  const events = format.stream(response, model, index);
   const { garbage, errorEvent } = response;
   if (errorEvent !== undefined) {
     const { afterEvents, type, message } = errorEvent;
-    const error = { type, message, code: type };
-    const text =
-      wire === 'openai'
-        ? `data: ${JSON.stringify({ error })}\n\n`
-        : `event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`;
-    events.splice(afterEvents, events.length, text);
+    events.splice(afterEvents, events.length, format.errorEvent({ status: 500, type, code: type, message }));
   }
   if (garbage !== undefined) events.splice(garbage.afterEvents, 0, garbage.text);
   return events.join('');
 }
 
-function errorBody(wire: Wire, { error = {} }: ScriptedResponse): string {
+function errorBody(wire: Wire, status: number, error: ScriptedResponse['error'] = {}): string {
   const { type = 'scripted_error', code = type, message = 'scripted error' } = error;
-  if (wire === 'openai') return JSON.stringify({ error: { message, type, code, param: null } });
-  return JSON.stringify({ type: 'error', error: { type, message } });
+  return JSON.stringify(formats[wire].error({ status, type, code, message }));
 }

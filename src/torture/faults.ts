@@ -1,6 +1,6 @@
 import type { Wire } from '../testing/model-server.ts';
 import type { ScriptedResponse } from '../testing/scripted-response.ts';
-import { inputText } from '../testing/wire-openai.ts';
+import { inputText } from '../testing/wires/wire.ts';
 import { reportCall } from './scripted-model.ts';
 
 /** What was asked for. `mustCall`: a reply without a call cannot come. `report`: the fields of the tool `final_report`, if it is offered. */
@@ -64,7 +64,11 @@ export const replyFaults: Record<string, Fault> = {
       : { calls: [{ ...first, input: inputText(first.input).slice(0, -5) }], finishReason: 'length' },
   text_over_the_length: uncalled({ text: 'First I look at what there', finishReason: 'length' }),
   filtered: () => ({ text: 'I can', finishReason: 'content-filter' }),
-  calls_that_stop: (reply) => (reply.calls === undefined ? null : { ...reply, finishReason: 'stop' }),
+  // The other wires say nothing of calls at the end.
+  calls_that_stop: (reply, _, { wire }) =>
+    reply.calls === undefined || (wire !== 'openai' && wire !== 'anthropic')
+      ? null
+      : { ...reply, finishReason: 'stop' },
   finish_without_calls: uncalled({ finishReason: 'tool-calls' }),
   cut_stream: (reply, chance) => ({ ...reply, cut: { afterBytes: Math.floor(20 + 200 * chance), how: 'end' } }),
   reset_stream: (reply, chance) => ({ ...reply, cut: { afterBytes: Math.floor(20 + 200 * chance), how: 'reset' } }),

@@ -2,5 +2,6 @@
 export { faultNames } from './faults.ts';
 export { type Judgement, judgements, type LoopEnd } from './judge.ts';
 export { judgementWords, lineOf, tortureBadge, tortureText } from './report.ts';
-export { type TaskResult, type TortureOptions, type TortureReport, torture } from './torture.ts';
+export type { TaskResult } from './task-result.ts';
+export { type TortureOptions, type TortureReport, torture } from './torture.ts';
 export { worlds } from './worlds/index.ts';

@@ -18,13 +18,17 @@ export type Judged = {
 };
 
 /** Judges by the database and the ledger; by what the loop said only whether it claims to have done it. */
-export function judgementOf({ world, task, lived, end, requests, maxRequests }: Judged): Judgement {
+export async function judgementOf({ world, task, lived, end, requests, maxRequests }: Judged): Promise<Judgement> {
   if (requests > maxRequests || end === 'killed') return 'exceeded';
   if (end === null) return 'hung';
-  const gold = goldWorld(world, task);
-  if (hasMore(lived, gold)) return 'twice';
-  if (end.status === 'failed' || end.answer.includes(stuckAnswer)) return 'failed';
-  return lived.hash() === gold.hash() ? 'right' : 'claimed';
+  const gold = await goldWorld(world, task);
+  try {
+    if (hasMore(lived, gold)) return 'twice';
+    if (end.status === 'failed' || end.answer.includes(stuckAnswer)) return 'failed';
+    return (await lived.hash()) === (await gold.hash()) ? 'right' : 'claimed';
+  } finally {
+    await gold.close();
+  }
 }
 
 /** Whether a call that changes something was carried out more often than it should. */

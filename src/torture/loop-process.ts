@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import type { JsonObject } from '../../machines/index.ts';
 import { systemClock } from '../host/clock.ts';
 import type { Wire } from '../testing/model-server.ts';
 import type { LoopEnd } from './judge.ts';
+import type { WorldTool } from './world.ts';
 
 /** What the loop finds in `TORTURE_TASK`, as JSON. */
 export type TortureTask = {
@@ -10,7 +10,7 @@ export type TortureTask = {
   instructions: string;
   prompt: string;
   /** `POST toolUrl/NAME` with the input makes a call. */
-  tools: { name: string; description: string; inputSchema: JsonObject }[];
+  tools: readonly WorldTool[];
   toolUrl: string;
   /** The base URL of the model's server, and the name of the model. It takes any key. */
   baseUrl: string;

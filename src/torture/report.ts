@@ -1,6 +1,7 @@
 import { tame } from '../platform/text.ts';
 import type { Judgement } from './judge.ts';
-import type { TaskResult, TortureReport } from './torture.ts';
+import type { TaskResult } from './task-result.ts';
+import type { TortureReport } from './torture.ts';
 
 /** What each judgement says of a loop. */
 export const judgementWords: Record<Judgement, string> = {

@@ -20,7 +20,7 @@ export type ToolWatch = { faultOf(name: string, input: string): ToolFault | null
 export async function startToolServer(world: LivedWorld, watch: ToolWatch): Promise<ToolServer> {
   const { createServer } = await import('node:http');
   /** The results of calls that had a key: one that comes again has the same. */
-  const known = new Map<string, Json>();
+  const known = new Map<string, Promise<Json>>();
   const server = createServer(async (incoming, outgoing) => {
     const answer = (status: number, body: object) =>
       outgoing.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -31,7 +31,7 @@ export async function startToolServer(world: LivedWorld, watch: ToolWatch): Prom
       const input = Buffer.concat(chunks).toString('utf8');
       const key = incoming.headers['idempotency-key'];
       const before = typeof key === 'string' ? known.get(key) : undefined;
-      if (before !== undefined) return answer(200, { ok: true, result: before });
+      if (before !== undefined) return answer(200, { ok: true, result: await before });
       const fault = watch.faultOf(name, input);
       if (fault === 'tool_busy') return answer(503, { ok: false, error: `${name} is busy: try again` });
       if (fault === 'tool_reset') return incoming.socket.resetAndDestroy();

@@ -4,42 +4,12 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type TortureOptions, torture } from '../../src/torture/index.ts';
 import { pawl } from '../support/pawl.ts';
+import { loopIn } from './support/loop.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pawl-loops-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A loop without any library. `more`: what it does besides, given `task`, `ask`, `call` and `say`. */
-function loop(name: string, more = ''): string[] {
-  const file = join(folder, `${name}.mjs`);
-  writeFileSync(
-    file,
-    `const task = JSON.parse(process.env.TORTURE_TASK);
-const say = (status, answer) => console.log(JSON.stringify({ status, answer }));
-const call = async (name, input) =>
-  (await fetch(task.toolUrl + '/' + name, { method: 'POST', body: input })).text();
-const tools = task.tools.map(({ name, description, inputSchema: parameters }) =>
-  ({ type: 'function', function: { name, description, parameters } }));
-const messages = [{ role: 'system', content: task.instructions }, { role: 'user', content: task.prompt }];
-const ask = async () => {
-  const body = JSON.stringify({ model: task.model, messages, tools });
-  const response = await fetch(task.baseUrl + '/chat/completions', { method: 'POST', body });
-  return (await response.json()).choices[0].message;
-};
-${more}
-for (;;) {
-  const message = await ask();
-  messages.push(message);
-  if (message.tool_calls === undefined) {
-    say('done', message.content);
-    break;
-  }
-  for (const { id, function: made } of message.tool_calls)
-    messages.push({ role: 'tool', tool_call_id: id, content: await call(made.name, made.arguments) });
-}
-`,
-  );
-  return [process.execPath, file];
-}
+const loop = loopIn(folder);
 
 const tortured = async (command: string[], more: Partial<TortureOptions> = {}) => {
   const { tasks } = await torture({ command, tasks: ['bank-01'], rate: 0, jobs: 1, ...more });
@@ -144,7 +114,7 @@ describe('loops as processes of their own', () => {
     const refused = (more: object) => torture({ command: ['node'], ...more }).catch((error) => error.message);
     expect(await refused({ command: [] })).toContain('command');
     expect(await refused({ rate: 2 })).toContain('a number from 0 to 1');
-    expect(await refused({ tasks: ['moon'] })).toContain('the id of a task');
+    expect(await refused({ tasks: ['moon'] })).toContain('must have ids of tasks');
     expect(await refused({ faults: ['rain'] })).toContain('one of empty, ');
     expect(await refused({ jobs: 0 })).toContain('an integer from 1 to 64');
   });
@@ -177,6 +147,15 @@ describe('loops as processes of their own', () => {
     });
   });
 
+  it.each(['openai', 'openai-responses', 'anthropic', 'gemini'])(
+    'pawl torture: Pawl over the wire %s',
+    async (wire) => {
+      const args = ['torture', '--tasks', 'bank-03,repository-05', '--rate', '30', '--seed', '4', '--wire', wire];
+      const { code, stdout } = await pawl(args);
+      expect([code, stdout]).toEqual([0, expect.stringContaining('2  right: the world is as it should be')]);
+    },
+  );
+
   it('pawl torture: a loop of others, and what a mistake in its options is', async () => {
     const { code, stdout } = await pawl([
       'torture',
@@ -192,7 +171,10 @@ describe('loops as processes of their own', () => {
       expect.stringMatching(/^bank-01 {8}claimed .*\n[\s\S]* 1 {2}claimed done, and it was not/),
     ]);
     const bad = await pawl(['torture', '--wire', 'morse']);
-    expect([bad.code, bad.stderr]).toEqual([2, expect.stringContaining('openai or anthropic')]);
+    expect([bad.code, bad.stderr]).toEqual([
+      2,
+      expect.stringContaining('one of openai, openai-responses, anthropic, gemini'),
+    ]);
     expect(existsSync('undefined')).toBe(false);
   });
 });

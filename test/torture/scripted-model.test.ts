@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RequestBody, Wire } from '../../src/testing/model-server.ts';
 import { chances, faultFor, faultNames, isReplyFault } from '../../src/torture/faults.ts';
 import { nextReply } from '../../src/torture/scripted-model.ts';
+import { StoredResponses } from '../../src/torture/stored-responses.ts';
 import type { Task } from '../../src/torture/world.ts';
 
 const task: Task = {
@@ -47,6 +48,27 @@ const anthropic = (made: Made[]): RequestBody => ({
         ]),
   ]),
 });
+const responses = (made: Made[]): RequestBody => ({
+  tools,
+  messages: [],
+  input: [
+    { role: 'user', content: [{ type: 'input_text', text: 'Go.' }] },
+    ...made.flatMap(({ name, input, result }, index) => [
+      { type: 'function_call', call_id: `id-${index}`, name, arguments: JSON.stringify(input) },
+      ...(result === null ? [] : [{ type: 'function_call_output', call_id: `id-${index}`, output: result }]),
+    ]),
+  ],
+});
+const gemini = (made: Made[]): RequestBody => ({
+  tools: [{ functionDeclarations: tools.map(({ name }) => ({ name, parameters: { properties: {} } })) }],
+  messages: [],
+  contents: made.flatMap(({ name, input, result }) => [
+    { role: 'model', parts: [{ functionCall: { name, args: input } }] },
+    ...(result === null
+      ? []
+      : [{ role: 'user', parts: [{ functionResponse: { name, response: { name, content: result } } }] }]),
+  ]),
+});
 
 const ok = '{"ok":true,"result":1}';
 const quoted = JSON.stringify({ type: 'text', value: ok });
@@ -59,6 +81,8 @@ const c = { name: 'c', input: {} };
 describe.each<[Wire, (made: Made[]) => RequestBody]>([
   ['openai', openai],
   ['anthropic', anthropic],
+  ['openai-responses', responses],
+  ['gemini', gemini],
 ])('the model of a task, %s', (wire, body) => {
   const next = (...made: Made[]) => nextReply(task, { wire, body: body(made) });
   const names = (reply: ReturnType<typeof next>) => reply.calls?.map(({ name }) => name);
@@ -83,7 +107,8 @@ describe.each<[Wire, (made: Made[]) => RequestBody]>([
       input_schema: { properties },
       function: { name: 'final_report', parameters: { properties } },
     };
-    const reply = nextReply(task, { wire, body: { ...all, tools: [offered] } });
+    const declared = [{ functionDeclarations: [{ name: 'final_report', parameters: { properties } }] }];
+    const reply = nextReply(task, { wire, body: { ...all, tools: wire === 'gemini' ? declared : [offered] } });
     expect(reply.calls).toEqual([{ name: 'final_report', input: { status: 'success', content: 'All done.' } }]);
   });
 
@@ -92,6 +117,26 @@ describe.each<[Wire, (made: Made[]) => RequestBody]>([
     expect(names(next(...tried(busy)))).toEqual(['a', 'b']);
     expect(names(next(...tried(no).slice(1)))).toEqual(['a', 'b']);
     expect(next(...tried(no)).text).toContain('could not');
+  });
+});
+
+describe('what a server of Responses keeps', () => {
+  const stored = new StoredResponses();
+  const asked = (body: object) => stored.inputOf({ body: { messages: [], ...body } });
+  const mine = { type: 'message', role: 'user' };
+  stored.keep(0, [mine], { calls: [a] });
+
+  it('is found by the id of a response, and by those of items', () => {
+    const call = { id: 'fc_0_0', type: 'function_call', call_id: 'call_0_0', name: 'a', arguments: '{"y":2,"x":1}' };
+    const output = { type: 'function_call_output', call_id: 'call_0_0', output: ok };
+    const whole = [mine, { ...call, status: 'completed' }, output];
+    expect(asked({ previous_response_id: 'resp_0', input: [output] })).toEqual(whole);
+    expect(asked({ input: [mine, { type: 'item_reference', id: 'fc_0_0' }, output] })).toEqual(whole);
+  });
+
+  it('is nothing else', () => {
+    expect(asked({ previous_response_id: 'resp_1', input: [] })).toBe("Previous response with id 'resp_1' not found.");
+    expect(asked({ input: [{ type: 'item_reference', id: 'fc_1_0' }] })).toBe("Item with id 'fc_1_0' not found.");
   });
 });
 

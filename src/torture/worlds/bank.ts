@@ -1,4 +1,5 @@
-import { numbered, Refused, recordOf, type World } from '../world.ts';
+import { numbered, recordOf, smallWorld } from '../small-world.ts';
+import { Refused } from '../world.ts';
 
 type Bank = {
   accounts: Record<string, { owner: string; cents: number; isOpen: boolean }>;
@@ -36,7 +37,7 @@ function take(bank: Bank, id: unknown, cents: number) {
   account.cents -= cents;
 }
 
-export const bank: World<Bank> = {
+export const bank = smallWorld<Bank>({
   name: 'bank',
   instructions: 'You are a clerk of a bank. Amounts are in cents. Carry out what is asked, once, and say what you did.',
   begin,
@@ -165,4 +166,4 @@ export const bank: World<Bank> = {
       answer: 'Rent and power are paid.',
     })),
   ]),
-};
+});

@@ -1,4 +1,5 @@
-import { numbered, Refused, recordOf, type World } from '../world.ts';
+import { numbered, recordOf, smallWorld } from '../small-world.ts';
+import { Refused } from '../world.ts';
 
 type Calendar = {
   events: Record<string, { title: string; day: string; hour: number; guests: string[]; isOff: boolean }>;
@@ -23,7 +24,7 @@ const day = (index: number) => days[index % days.length] ?? '2030-03-04';
 const invite = (event: string, guest: string) => ({ name: 'invite', input: { event, guest } });
 const mail = (to: string, text: string) => ({ name: 'send_mail', input: { to, text } });
 
-export const calendar: World<Calendar> = {
+export const calendar = smallWorld<Calendar>({
   name: 'calendar',
   instructions: 'You keep the calendar of a team. Carry out what is asked, once, and say what you did.',
   begin,
@@ -121,4 +122,4 @@ export const calendar: World<Calendar> = {
       answer: 'Replaced by event-17 and event-18.',
     })),
   ]),
-};
+});

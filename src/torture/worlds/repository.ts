@@ -1,4 +1,5 @@
-import { numbered, Refused, recordOf, type World } from '../world.ts';
+import { numbered, recordOf, smallWorld } from '../small-world.ts';
+import { Refused } from '../world.ts';
 
 type Repository = {
   files: Record<string, string>;
@@ -34,7 +35,7 @@ const raise = (name: string) => ({
 });
 const append = (path: string, text: string) => ({ name: 'append_text', input: { path, text } });
 
-export const repository: World<Repository> = {
+export const repository = smallWorld<Repository>({
   name: 'repository',
   instructions: 'You maintain a repository. Carry out what is asked, once, and say what you did.',
   begin,
@@ -142,4 +143,4 @@ export const repository: World<Repository> = {
       answer: 'Version 2 has both commits.',
     })),
   ]),
-};
+});

@@ -1,4 +1,5 @@
-import { numbered, Refused, recordOf, type World } from '../world.ts';
+import { numbered, recordOf, smallWorld } from '../small-world.ts';
+import { Refused } from '../world.ts';
 
 type Shop = {
   stock: Record<string, { cents: number; count: number }>;
@@ -26,7 +27,7 @@ function begin(): Shop {
 
 const good = (index: number) => goods[index % goods.length] ?? 'lamp';
 
-export const shop: World<Shop> = {
+export const shop = smallWorld<Shop>({
   name: 'shop',
   instructions: 'You work in the office of a shop. Carry out what is asked, once, and say what you did.',
   begin,
@@ -137,4 +138,4 @@ export const shop: World<Shop> = {
       answer: 'Thirty items are booked.',
     })),
   ]),
-};
+});

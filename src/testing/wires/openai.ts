@@ -1,4 +1,5 @@
-import type { ScriptedResponse } from './scripted-response.ts';
+import type { ScriptedResponse } from '../scripted-response.ts';
+import { dataEvent, inputText, streamedPieces, type WireFormat } from './wire.ts';
 
 const finishReasons: Record<string, string> = {
   stop: 'stop',
@@ -7,11 +8,10 @@ const finishReasons: Record<string, string> = {
   'content-filter': 'content_filter',
 };
 
-/** Returns the events of a streamed chat completion, ready to send. */
-export function openaiStream(response: ScriptedResponse, model: string, index: number): string[] {
+function streamOf(response: ScriptedResponse, model: string, index: number): string[] {
   const base = { id: `chatcmpl-${index}`, object: 'chat.completion.chunk', created: 1_700_000_000, model };
   const chunk = (delta: object, finish: string | null = null) =>
-    event({ ...base, choices: [{ index: 0, delta, finish_reason: finish }] });
+    dataEvent({ ...base, choices: [{ index: 0, delta, finish_reason: finish }] });
   const { text, reasoning, calls = [], pieceLength } = response;
   const events = [chunk({ role: 'assistant', content: '' })];
   if (reasoning !== undefined) events.push(chunk({ reasoning_content: reasoning }));
@@ -24,12 +24,11 @@ export function openaiStream(response: ScriptedResponse, model: string, index: n
     }
   }
   events.push(chunk({}, finishReason(response)));
-  events.push(event({ ...base, choices: [], usage: usage(response) }), 'data: [DONE]\n\n');
+  events.push(dataEvent({ ...base, choices: [], usage: usage(response) }), 'data: [DONE]\n\n');
   return events;
 }
 
-/** Returns a chat completion for a request without streaming. */
-export function openaiBody(response: ScriptedResponse, model: string, index: number): object {
+function bodyOf(response: ScriptedResponse, model: string, index: number): object {
   const { text = null, reasoning, calls = [] } = response;
   const toolCalls = calls.map(({ name, input, id }, position) => ({
     id: id ?? `call_${index}_${position}`,
@@ -67,20 +66,10 @@ function usage({ usage: { input = 10, output = 5, reasoning = 0, cacheRead = 0 }
   };
 }
 
-function event(data: object): string {
-  return `data: ${JSON.stringify(data)}\n\n`;
-}
-
-/** Returns the input of a call as sent over the wire; strings are sent verbatim. */
-export function inputText(input: unknown): string {
-  return typeof input === 'string' ? input : JSON.stringify(input ?? {});
-}
-
-/** Splits a text into pieces, so that it really streams. */
-export function streamedPieces(text: string | undefined, length = Math.ceil((text?.length ?? 0) / 2)): string[] {
-  const found: string[] = [];
-  for (let start = 0; start < (text?.length ?? 0); start += length) {
-    found.push(text?.slice(start, start + length) ?? '');
-  }
-  return found;
-}
+/** OpenAI's chat completions, and what speaks them. */
+export const chatCompletions: WireFormat = {
+  stream: streamOf,
+  body: bodyOf,
+  error: ({ type, code, message }) => ({ error: { message, type, code, param: null } }),
+  errorEvent: ({ type, code, message }) => dataEvent({ error: { type, message, code } }),
+};

@@ -1,5 +1,5 @@
-import type { ScriptedResponse } from './scripted-response.ts';
-import { inputText, streamedPieces } from './wire-openai.ts';
+import type { ScriptedResponse } from '../scripted-response.ts';
+import { inputText, namedEvent, streamedPieces, type WireFormat } from './wire.ts';
 
 const stopReasons: Record<string, string> = {
   stop: 'end_turn',
@@ -8,8 +8,7 @@ const stopReasons: Record<string, string> = {
   'content-filter': 'refusal',
 };
 
-/** Returns the events of a streamed message, ready to send. */
-export function anthropicStream(response: ScriptedResponse, model: string, index: number): string[] {
+function streamOf(response: ScriptedResponse, model: string, index: number): string[] {
   const { text, reasoning, calls = [], pieceLength } = response;
   const start = {
     ...message(model, index),
@@ -18,13 +17,13 @@ export function anthropicStream(response: ScriptedResponse, model: string, index
     stop_sequence: null,
   };
   const events = [
-    event({ type: 'message_start', message: { ...start, usage: { ...usage(response), output_tokens: 0 } } }),
+    namedEvent({ type: 'message_start', message: { ...start, usage: { ...usage(response), output_tokens: 0 } } }),
   ];
   let block = 0;
   const add = (content: object, deltas: object[]) => {
-    events.push(event({ type: 'content_block_start', index: block, content_block: content }));
-    for (const delta of deltas) events.push(event({ type: 'content_block_delta', index: block, delta }));
-    events.push(event({ type: 'content_block_stop', index: block }));
+    events.push(namedEvent({ type: 'content_block_start', index: block, content_block: content }));
+    for (const delta of deltas) events.push(namedEvent({ type: 'content_block_delta', index: block, delta }));
+    events.push(namedEvent({ type: 'content_block_stop', index: block }));
     block += 1;
   };
   if (reasoning !== undefined) {
@@ -51,13 +50,12 @@ export function anthropicStream(response: ScriptedResponse, model: string, index
     add({ type: 'tool_use', id: id ?? `toolu_${index}_${position}`, name, input: {} }, deltas);
   }
   const delta = { stop_reason: stopReason(response), stop_sequence: null };
-  events.push(event({ type: 'message_delta', delta, usage: { output_tokens: usage(response).output_tokens } }));
-  events.push(event({ type: 'message_stop' }));
+  events.push(namedEvent({ type: 'message_delta', delta, usage: { output_tokens: usage(response).output_tokens } }));
+  events.push(namedEvent({ type: 'message_stop' }));
   return events;
 }
 
-/** Returns a message for a request without streaming. */
-export function anthropicBody(response: ScriptedResponse, model: string, index: number): object {
+function bodyOf(response: ScriptedResponse, model: string, index: number): object {
   const { text, reasoning, calls = [] } = response;
   const content = [
     ...(reasoning === undefined ? [] : [{ type: 'thinking', thinking: reasoning, signature: `signature-${index}` }]),
@@ -96,6 +94,10 @@ function usage({ usage: { input = 10, output = 5, cacheRead = 0, cacheWrite = 0 
   };
 }
 
-function event(data: { type: string; [key: string]: unknown }): string {
-  return `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
-}
+/** Anthropic's messages. */
+export const anthropicMessages: WireFormat = {
+  stream: streamOf,
+  body: bodyOf,
+  error: ({ type, message }) => ({ type: 'error', error: { type, message } }),
+  errorEvent: ({ type, code, message }) => namedEvent({ type: 'error', error: { type, message, code } }),
+};

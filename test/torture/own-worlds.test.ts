@@ -1,0 +1,156 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { torture } from '../../src/torture/index.ts';
+import { pawl } from '../support/pawl.ts';
+import { loopIn } from './support/loop.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'pawl-worlds-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const loop = loopIn(folder);
+const examples = join(import.meta.dirname, '../../examples/torture/worlds');
+
+function written(files: Record<string, string>): string {
+  const home = mkdtempSync(join(folder, 'home-'));
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(home, path)), { recursive: true });
+    writeFileSync(join(home, path), text);
+  }
+  return home;
+}
+
+/** A program that says what its world is, and counts calls. */
+const counting = (tasks: object[]) => `
+import { createInterface } from 'node:readline';
+const databases = new Map();
+const answers = {
+  describe: () => (${JSON.stringify({
+    name: 'counting',
+    instructions: 'Count.',
+    tools: [{ name: 'count', description: 'Counts.', inputSchema: { type: 'object', properties: {} } }],
+    tasks,
+  })}),
+  begin: ({ begin }) => (databases.set(begin, 0), {}),
+  call: ({ database, call }) => {
+    if (call.name !== 'count') return { ok: false, error: 'there is no ' + call.name };
+    databases.set(database, databases.get(database) + 1);
+    return { ok: true, result: databases.get(database) };
+  },
+  hash: ({ database }) => ({ hash: String(databases.get(database)) }),
+  end: ({ end }) => (databases.delete(end), {}),
+};
+for await (const line of createInterface({ input: process.stdin })) {
+  const asked = JSON.parse(line);
+  const kind = Object.keys(answers).find((name) => name in asked);
+  console.log(JSON.stringify(answers[kind](asked)));
+}
+`;
+const task = { id: 'once', prompt: 'Count once.', rounds: [[{ name: 'count', input: {} }]], answer: 'Counted.' };
+const node = (file: string, ...args: string[]) =>
+  [process.execPath, file, ...args].map((part) => `'${part}'`).join(' ');
+const world = (text: string) => node(join(written({ 'world.mjs': text }), 'world.mjs'));
+
+const judged = async (more: object) => {
+  const { tasks } = await torture({ command: loop('plain'), rate: 0, ...more });
+  return tasks.map(({ id, judgement, toolCalls }) => [id, judgement, toolCalls]);
+};
+
+describe('worlds of programs of their own', () => {
+  it('are judged by their hash, and each task has a database of its own', async () => {
+    const own = world(counting([task, { ...task, id: 'again' }]));
+    expect(await judged({ world: own })).toEqual([
+      ['once', 'right', 1],
+      ['again', 'right', 1],
+    ]);
+    expect(await judged({ world: own, tasks: ['aga'] })).toEqual([['again', 'right', 1]]);
+    const twice = loop('counts twice', "await call('count', '{}'); await call('count', '{}');");
+    expect(await judged({ world: own, command: twice, tasks: ['once'] })).toEqual([['once', 'twice', 3]]);
+    const lies = loop('lies', "await call('guess', '{}'); say('done', 'Counted.'); process.exit(0);");
+    expect(await judged({ world: own, command: lies, tasks: ['once'] })).toEqual([['once', 'claimed', 1]]);
+  });
+
+  it.each([
+    ['that does not start', 'no-such-program', 'ended (exit code 127)'],
+    ['that says why it ends', node('-e', 'throw new Error("no data here")'), 'no data here'],
+    ['that says no JSON', node('-e', 'console.log("hello"); setInterval(() => {}, 1000)'), 'answered no JSON: hello'],
+    ['that says another thing', node('-e', 'console.log("{}"); setInterval(() => {}, 1000)'), 'name'],
+  ])('a program %s is a mistake in the options', async (_, command, why) => {
+    const error = await torture({ command: ['node'], world: command }).catch((one) => one);
+    expect([error.code, error.message]).toEqual(['invalid_options', expect.stringContaining(why)]);
+  });
+
+  it('an id that the world does not have is refused, with one that it has', async () => {
+    const error = await judged({ world: world(counting([task])), tasks: ['bank'] }).catch((one) => one.message);
+    expect(error).toContain("such as 'once', not 'bank'");
+  });
+
+  it('pawl torture takes one', async () => {
+    const own = world(counting([task]));
+    const { code, stdout } = await pawl(['torture', '--world', own, '--rate', '0', '--', ...loop('plain')]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('1  right: the world is as it should be')]);
+  });
+
+  it('tau-bench: a directory of its shape', async () => {
+    const home = written({
+      'tau_bench/__init__.py': '',
+      'tau_bench/envs/__init__.py': '',
+      'tau_bench/envs/airline/__init__.py': '',
+      'tau_bench/envs/airline/wiki.py': 'WIKI = "You book seats."',
+      'tau_bench/envs/airline/data/__init__.py': 'def load_data():\n    return {"seats": {"1A": None, "1B": None}}\n',
+      'tau_bench/envs/airline/tools/__init__.py': `
+class Book:
+    @staticmethod
+    def invoke(data, seat, name):
+        if seat not in data["seats"]:
+            return "Error: seat not found"
+        data["seats"][seat] = name
+        return "booked"
+    @staticmethod
+    def get_info():
+        properties = {"seat": {"type": "string"}, "name": {"type": "string"}}
+        parameters = {"type": "object", "properties": properties, "required": ["seat", "name"]}
+        return {"type": "function", "function": {"name": "book", "description": "Books.", "parameters": parameters}}
+ALL_TOOLS = [Book]
+`,
+      'tau_bench/envs/airline/tasks_test.py': `
+from types import SimpleNamespace as Some
+def book(**kwargs): return Some(name="book", kwargs=kwargs)
+TASKS = [
+    Some(instruction="Book 1A and 1B.", actions=[book(seat="1A", name="Ada"), book(seat="1B", name="Ben")], outputs=["2"]),
+    Some(instruction="Book 9Z, else 1A.", actions=[book(seat="9Z", name="Cid"), book(seat="1A", name="Cid")], outputs=[]),
+    Some(instruction="Say hello.", actions=[Some(name="respond", kwargs={"content": "hello"})], outputs=[]),
+]
+`,
+    });
+    expect(await judged({ world: `python3 '${join(examples, 'tau-bench.py')}' '${home}' airline` })).toEqual([
+      ['airline-000', 'right', 2],
+      ['airline-001', 'right', 1],
+    ]);
+  });
+
+  it('BFCL: a folder of its shape', async () => {
+    const parameters = {
+      type: 'dict',
+      properties: { artist: { type: 'string' }, minutes: { type: 'float' }, tags: { type: 'tuple', items: {} } },
+      required: ['artist'],
+    };
+    const question = [[{ role: 'user', content: 'Play two songs.' }]];
+    const functions = [{ name: 'music.play', description: 'Plays.', parameters }];
+    const songs = [
+      { 'music.play': { artist: ['Ella', 'Ella F.'], minutes: [3.5], tags: ['', ['jazz']] } },
+      { 'music.play': { artist: ['Nina'], minutes: ['', 2], tags: [['a', 'b']] } },
+    ];
+    const home = written({
+      'BFCL_v4_parallel.json': `${JSON.stringify({ id: 'parallel_0', question, function: functions })}\n`,
+      'possible_answer/BFCL_v4_parallel.json': `${JSON.stringify({ id: 'parallel_0', ground_truth: songs })}\n`,
+    });
+    expect(await judged({ world: node(join(examples, 'bfcl.js'), home, 'parallel') })).toEqual([
+      ['parallel_0', 'right', 2],
+    ]);
+    const missing = await judged({ world: node(join(examples, 'bfcl.js'), home, 'simple') }).catch(
+      (one) => one.message,
+    );
+    expect(missing).toContain('has no BFCL_v…_simple.json');
+  });
+});
