@@ -5,10 +5,11 @@
  */
 import { execFile, execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
+import { installPacked } from '../scripts/release/packed.ts';
 
 const root = join(import.meta.dirname, '..');
 const home = join(root, 'node_modules', '.cache', 'pawl-bench', 'peers');
@@ -43,16 +44,13 @@ const rows: Record<string, { head: string; field: string; rounds: number }[]> = 
 
 /** Installs the newest versions, Pawl as it is packed. Returns the names of the peers with their versions. */
 function installed(): Map<Name, string> {
-  mkdirSync(home, { recursive: true });
-  for (const file of readdirSync(home).filter((name) => name.endsWith('.tgz'))) rmSync(join(home, file));
   if (!existsSync(join(root, 'dist'))) execFileSync('npm', ['run', 'build', '--silent'], { cwd: root });
-  const packed = ['pack', '--ignore-scripts', '--silent', '--pack-destination', home];
-  const tarball = execFileSync('npm', packed, { cwd: root, encoding: 'utf8' }).trim();
-  writeFileSync(join(home, 'package.json'), '{"private":true,"type":"module"}');
-  const wanted = [...new Set([...own, ...Object.values(packages).flat()])].map((name) =>
-    name === 'pawl' ? join(home, tarball) : `${name}@latest`,
+  const wanted = new Set([...own, ...Object.values(packages).flat()].filter((name) => name !== 'pawl'));
+  installPacked(
+    root,
+    home,
+    [...wanted].map((name) => `${name}@latest`),
   );
-  execFileSync('npm', ['install', '--no-audit', '--no-fund', ...wanted], { cwd: home, stdio: 'ignore' });
   const versionOf = (name: string): string =>
     JSON.parse(readFileSync(join(home, 'node_modules', name, 'package.json'), 'utf8')).version;
   return new Map(names.map((name) => [name, versionOf(name === 'pawl' ? 'pawl' : (packages[name][0] ?? ''))]));

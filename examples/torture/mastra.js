@@ -2,23 +2,21 @@
 import { Agent } from '@mastra/core/agent';
 import { createTool } from '@mastra/core/tools';
 import { z } from 'zod';
+import { sdkModel } from './sdk-model.js';
 import { call, goOn, reportInput, rounds, say, sayReport, task } from './tools.js';
 
 const isBest = task.settings === 'best';
 const made = (id, description, inputSchema, execute) =>
   createTool({ id, description, inputSchema: z.fromJSONSchema(inputSchema), execute });
-const tools = Object.fromEntries(
-  task.tools.map(({ name, description, inputSchema }) => [
-    name,
-    made(name, description, inputSchema, (input) => call(name, input)),
-  ]),
-);
+const tools = {};
+for (const { name, description, inputSchema } of task.tools)
+  tools[name] = made(name, description, inputSchema, (input) => call(name, input));
 let [report, why] = [undefined, 'it ended without a report'];
-const keep = async (given) => (report = given).content;
-if (isBest) tools.final_report = made('final_report', 'Ends the task.', reportInput, keep);
-const model = { id: `torture/${task.model}`, url: task.baseUrl, apiKey: 'none' };
-const own = { id: 'clerk', name: 'clerk', instructions: task.instructions, model, tools };
-const agent = new Agent({ ...own, ...(isBest && { maxRetries: 4 }) });
+if (isBest)
+  tools.final_report = made('final_report', 'Ends the task.', reportInput, async (given) => (report = given).content);
+const routed = { id: `torture/${task.model}`, url: task.baseUrl, apiKey: 'none' };
+const own = { id: 'clerk', name: 'clerk', instructions: task.instructions, tools, ...(isBest && { maxRetries: 4 }) };
+const agent = new Agent({ ...own, model: task.wire === 'openai' ? routed : sdkModel });
 const stopWhen = [() => report !== undefined, ({ steps }) => steps.length >= task.maxRequests];
 const best = { toolChoice: 'required', stopWhen, maxSteps: task.maxRequests };
 const messages = [{ role: 'user', content: task.prompt }];

@@ -1,5 +1,5 @@
-/** OpenAI's Agents SDK over chat completions. `best`: it must call a tool for the answer, with more retries and a loop. */
-import { Agent, OpenAIChatCompletionsModel, run, setTracingDisabled, tool } from '@openai/agents';
+/** OpenAI's Agents SDK over chat completions or Responses. `best`: it must call a tool for the answer, with more retries and a loop. */
+import { Agent, OpenAIChatCompletionsModel, OpenAIResponsesModel, run, setTracingDisabled, tool } from '@openai/agents';
 import OpenAI from 'openai';
 import { call, goOn, reportInput, rounds, say, sayReport, task } from './tools.js';
 
@@ -15,7 +15,8 @@ const execute = (given) => (report = given).content;
 const parameters = { ...reportInput, additionalProperties: true };
 const final = tool({ name: 'final_report', description: 'Ends the task.', parameters, strict: false, execute });
 const client = new OpenAI({ baseURL: task.baseUrl, apiKey: 'none', ...(isBest && { maxRetries: 4 }) });
-const model = new OpenAIChatCompletionsModel(client, task.model);
+const Model = task.wire === 'openai' ? OpenAIChatCompletionsModel : OpenAIResponsesModel;
+const model = new Model(client, task.model);
 const forced = { toolUseBehavior: { stopAtToolNames: ['final_report'] }, modelSettings: { toolChoice: 'required' } };
 const own = { name: 'clerk', instructions: task.instructions, model };
 const agent = isBest

@@ -1,19 +1,23 @@
 /** The loop of pi. `best`: a tool for the answer that ends it, more retries, and a loop until it was called. */
 import { Agent } from '@earendil-works/pi-agent-core';
 import { createModels, createProvider } from '@earendil-works/pi-ai';
-import { openAICompletionsApi } from '@earendil-works/pi-ai/api/openai-completions.lazy';
 import { call, goOn, reportInput, rounds, say, sayReport, task } from './tools.js';
 
 const isBest = task.settings === 'best';
+// Anthropic's client adds the version itself.
+const baseUrl = task.wire === 'anthropic' ? task.baseUrl.replace(/\/v1$/, '') : task.baseUrl;
+const apis = { openai: 'openai-completions', anthropic: 'anthropic-messages', gemini: 'google-generative-ai' };
+const name = apis[task.wire] ?? task.wire;
+const [api] = Object.values(await import(`@earendil-works/pi-ai/api/${name}.lazy`));
 const model = {
-  ...{ id: task.model, name: task.model, api: 'openai-completions', provider: 'torture', baseUrl: task.baseUrl },
+  ...{ id: task.model, name: task.model, api: name, provider: 'torture', baseUrl },
   ...{ reasoning: false, input: ['text'], contextWindow: 1_000_000, maxTokens: 1_000 },
   cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
 };
 const auth = { apiKey: { name: 'Torture', resolve: async () => ({ auth: { apiKey: 'none' } }) } };
 const models = createModels();
-const own = { id: 'torture', name: 'Torture', baseUrl: task.baseUrl, auth, models: [model] };
-models.setProvider(createProvider({ ...own, api: openAICompletionsApi() }));
+const own = { id: 'torture', name: 'Torture', baseUrl, auth, models: [model] };
+models.setProvider(createProvider({ ...own, api: api() }));
 const said = (text, more = {}) => ({ content: [{ type: 'text', text }], details: {}, ...more });
 const tools = task.tools.map(({ name, description, inputSchema: parameters }) => ({
   ...{ name, label: name, description, parameters },

@@ -1,26 +1,31 @@
 /**
  * `npm run compare`: the torture suite on the loops of `examples/torture`, each at its newest version and installed as a
  * user installs it, set up for a task that must be done and at its defaults. Writes docs/comparison.md. Needs the npm registry
- * and about half an hour. `npm run compare -- --tasks bank` takes only those tasks, and writes to the terminal.
+ * and about a quarter of an hour. `npm run compare -- --tasks bank` takes only those tasks, and writes to the terminal.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type TortureReport, torture } from '../../src/torture/index.ts';
+import { type TortureOptions, type TortureReport, torture } from '../../src/torture/index.ts';
+import { installPacked } from '../release/packed.ts';
 
 const root = join(import.meta.dirname, '../..');
 const home = join(root, 'node_modules', '.cache', 'pawl-compare');
+const sdks = ['@ai-sdk/openai-compatible', '@ai-sdk/openai', '@ai-sdk/anthropic', '@ai-sdk/google'];
+const newer = ['openai-responses', 'anthropic', 'gemini'] as const;
+/** `speaks`: the wires besides chat completions that its program is set up for. */
 const loops = {
-  pawl: { name: 'Pawl', packages: ['pawl', 'ai', '@ai-sdk/openai-compatible', '@ai-sdk/anthropic', 'zod'] },
-  'ai-sdk': { name: 'AI SDK', packages: ['ai'] },
-  'openai-agents': { name: 'OpenAI Agents', packages: ['@openai/agents', 'openai'] },
+  pawl: { name: 'Pawl', packages: ['pawl', 'ai', ...sdks, 'zod'], speaks: newer },
+  'ai-sdk': { name: 'AI SDK', packages: ['ai'], speaks: newer },
+  'openai-agents': { name: 'OpenAI Agents', packages: ['@openai/agents', 'openai'], speaks: ['openai-responses'] },
   langgraph: {
     name: 'LangChain',
     packages: ['langchain', '@langchain/langgraph', '@langchain/openai', '@langchain/core'],
+    speaks: ['openai-responses'],
   },
-  pi: { name: 'pi', packages: ['@earendil-works/pi-agent-core', '@earendil-works/pi-ai'] },
-  mastra: { name: 'Mastra', packages: ['@mastra/core'] },
+  pi: { name: 'pi', packages: ['@earendil-works/pi-agent-core', '@earendil-works/pi-ai'], speaks: newer },
+  mastra: { name: 'Mastra', packages: ['@mastra/core'], speaks: newer },
 } as const;
 type Loop = keyof typeof loops;
 const names = Object.keys(loops) as Loop[];
@@ -29,16 +34,14 @@ const { values } = parseArgs({ options: { tasks: { type: 'string' }, seed: { typ
 
 /** Installs the newest versions, Pawl as it is packed. Returns each loop's version. */
 function installed(): Map<Loop, string> {
-  mkdirSync(home, { recursive: true });
-  for (const file of readdirSync(home).filter((name) => name.endsWith('.tgz'))) rmSync(join(home, file));
   execFileSync('npm', ['run', 'build', '--silent'], { cwd: root });
-  const packed = ['pack', '--ignore-scripts', '--silent', '--pack-destination', home];
-  const tarball = execFileSync('npm', packed, { cwd: root, encoding: 'utf8' }).trim();
-  writeFileSync(join(home, 'package.json'), '{"private":true,"type":"module"}');
-  const wanted = [...new Set(names.flatMap((name) => [...loops[name].packages]))].map((name) =>
-    name === 'pawl' ? join(home, tarball) : `${name}@latest`,
+  const wanted = new Set<string>(names.flatMap((name) => [...loops[name].packages]));
+  wanted.delete('pawl');
+  installPacked(
+    root,
+    home,
+    [...wanted].map((name) => `${name}@latest`),
   );
-  execFileSync('npm', ['install', '--no-audit', '--no-fund', ...wanted], { cwd: home, stdio: 'ignore' });
   cpSync(join(root, 'examples/torture'), home, { recursive: true });
   const versionOf = (name: string): string => {
     const file = join(home, 'node_modules', name, 'package.json');
@@ -49,7 +52,7 @@ function installed(): Map<Loop, string> {
 
 const some = values.tasks === undefined ? {} : { tasks: values.tasks.split(',') };
 
-async function reportOf(name: Loop, more: object): Promise<TortureReport> {
+async function reportOf(name: Loop, more: Partial<TortureOptions>): Promise<TortureReport> {
   const command = [process.execPath, join(home, `${name}.js`)];
   const report = await torture({ command, seed: values.seed, ...some, ...more });
   const totals = Object.entries(report.totals).flatMap(([judgement, count]) =>
@@ -71,6 +74,7 @@ const percent = (part: number, whole: number) => `${Math.round((100 * part) / Ma
 const versions = installed();
 const bySettings: (string | number)[][] = [];
 const killed = { request: [] as (string | number)[][], effect: [] as (string | number)[][] };
+const onWires: (string | number)[][] = [];
 const faults = new Map<string, Map<string, number>>();
 let tasks = 0;
 for (const name of names) {
@@ -92,11 +96,24 @@ for (const name of names) {
       faults.set(last, counts.set(`${name} ${settings}`, (counts.get(`${name} ${settings}`) ?? 0) + 1));
     }
   }
+  for (const wire of loops[name].speaks) {
+    const report = await reportOf(name, { settings: 'defaults', wire });
+    onWires.push([label, wire, ...judgementsOf(report), report.requests]);
+  }
   for (const kills of ['request', 'effect'] as const) {
     const half = values.tasks === undefined ? { tasks: ['bank', 'shop'] } : {};
     const report = await reportOf(name, { settings: 'best', rate: 0, kills, ...half });
     killed[kills].push([label, ...judgementsOf(report)]);
   }
+}
+
+/** The table of peers in docs/performance.md. */
+function performance(): string {
+  const lines = readFileSync(join(root, 'docs/performance.md'), 'utf8').split('\n');
+  const from = lines.findIndex((line) => /^\|\s+\| bare loop \| pi /.test(line));
+  if (from === -1) throw new Error('docs/performance.md has no table of peers');
+  const length = lines.slice(from).findIndex((line) => !line.startsWith('|'));
+  return lines.slice(from, from + length).join('\n');
 }
 
 const columns = names.flatMap((name) => ['best', 'defaults'].map((settings) => `${name} ${settings}`));
@@ -114,6 +131,15 @@ of the request before.
 
 ${table(['loop', 'settings', 'control', ...judgementHeads, 'requests', 'cached'], bySettings)}
 
+## Other wires
+
+The same tasks and faults at the loops' defaults, over the wires that their programs are set up for.
+
+${table(
+  ['loop', 'wire', ...judgementHeads, 'requests'],
+  onWires.sort((one, other) => String(one[1]).localeCompare(String(other[1]))),
+)}
+
 ## Killed once, while it waits for the model
 
 Forty of the tasks without a fault, but each loop (*best*) is killed once, while a request is on its way, and started again
@@ -128,11 +154,12 @@ The same, but killed after a call was carried out (one that only reads, too) and
 
 ${table(['loop', ...judgementHeads], killed.effect)}
 
-Only Pawl's program keeps anything in that folder: a journal, which is one line, and its tools pass on the key that Pawl
-gives each call, which is another; without that key it does things twice in the second table, as any loop must.
-LangChain and Mastra have stores of their own as packages, which their programs do not use here; OpenAI Agents can
-serialise a run that waits for an approval. A loop that keeps nothing begins again, so these tables say what a process
-that dies costs without a store.
+Two programs keep something in that folder, and pass on a key that stays the same for a call that is made again: Pawl's
+a journal, which is one line, and Pawl's own keys; LangChain's the checkpoints of LangGraph's own \`MemorySaver\`, which
+a class of 20 lines writes to a file, and the ids that the model gave its calls, which providers do not promise to be
+unique. Without a key both do things twice in the second table, as any loop must. Mastra's memory keeps messages of
+turns that ended; OpenAI Agents can serialise a run that waits for an approval; the AI SDK and pi leave it to their
+users. A loop that keeps nothing begins again, so these tables say what a process that dies costs without a store.
 
 ## Which fault was one too many
 
@@ -155,7 +182,13 @@ ${table(
   without a call never comes where a call was required.
 - Pawl's authors wrote the suite, the worlds and the programs. The seed was not chosen by its outcome;
   \`npm run compare -- --seed TEXT\` takes another.
-- What Pawl pays for this: more requests where others give up, and the time that [performance.md](performance.md) tells.
+- What Pawl pays for this: more requests where others give up, and what the next table tells.
+
+## Time and memory
+
+From [performance.md](performance.md), which says how it was measured; in brackets, times the bare loop.
+
+${performance()}
 `;
 if (values.tasks === undefined) {
   writeFileSync(join(root, 'docs/comparison.md'), page);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Json, JsonObject } from '../../machines/index.ts';
-import { canonical, type Database, Refused, type Task, type World } from './world.ts';
+import { canonical, Refused, type Task, type World, type WorldDatabase } from './world.ts';
 
 export type SmallWorldTool<Data> = {
   description: string;
@@ -30,7 +30,7 @@ export function smallWorld<Data>({ name, instructions, begin, tools, tasks }: Sm
   };
 }
 
-function inMemory<Data>(data: Data, tools: Record<string, SmallWorldTool<Data>>): Database {
+function inMemory<Data>(data: Data, tools: Record<string, SmallWorldTool<Data>>): WorldDatabase {
   return {
     async call(name, input) {
       const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;

@@ -1,7 +1,7 @@
 import type { RecordedRequest } from '../testing/model-server.ts';
 import type { ScriptedResponse } from '../testing/scripted-response.ts';
 import { responseId, responseItems } from '../testing/wires/responses.ts';
-import { listOf } from './transcript.ts';
+import { objectsIn } from './transcript.ts';
 
 type Item = { type?: string; id?: string };
 
@@ -27,7 +27,7 @@ export class StoredResponses {
     const before = typeof previous === 'string' ? this.conversations.get(previous) : [];
     if (before === undefined) return `Previous response with id '${previous}' not found.`;
     const whole = [...before];
-    for (const item of listOf<Item>(input)) {
+    for (const item of objectsIn<Item>(input)) {
       const named = item.type === 'item_reference' ? this.items.get(item.id ?? '') : item;
       if (named === undefined) return `Item with id '${item.id}' not found.`;
       whole.push(named);

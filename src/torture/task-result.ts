@@ -42,9 +42,9 @@ type How = {
 
 /** What arrives at the model's server. */
 const paths: Record<Wire, RegExp> = {
-  openai: /\/chat\/completions$/,
-  'openai-responses': /\/responses$/,
-  anthropic: /\/messages$/,
+  openai: /\/chat\/completions(?:\?|$)/,
+  'openai-responses': /\/responses(?:\?|$)/,
+  anthropic: /\/messages(?:\?|$)/,
   gemini: /:(?:stream)?generateContent(?:\?|$)/i,
 };
 

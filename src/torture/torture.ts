@@ -96,16 +96,16 @@ export async function torture(
   onTask: (result: TaskResult) => void = () => {},
 ): Promise<TortureReport> {
   const given = check(optionsSchema, options, 'options', 'invalid_options');
-  if (given.world === undefined) return reportOf(given, worlds, onTask);
+  if (given.world === undefined) return reportAmong(given, worlds, onTask);
   const world = await startWorld(given.world);
   try {
-    return await reportOf(given, [world], onTask);
+    return await reportAmong(given, [world], onTask);
   } finally {
     await world.end();
   }
 }
 
-async function reportOf(
+async function reportAmong(
   given: Given,
   among: readonly World[],
   onTask: (result: TaskResult) => void,

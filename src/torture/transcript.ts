@@ -15,14 +15,14 @@ const readers: Record<Wire, Reader> = {
   openai({ messages }, made, answered) {
     type Call = { id?: string; function?: { name?: string; arguments?: string } };
     for (const { role, content, tool_calls, tool_call_id } of messagesOf(messages)) {
-      for (const { id, function: call } of listOf<Call>(tool_calls))
+      for (const { id, function: call } of objectsIn<Call>(tool_calls))
         made({ id, name: call?.name ?? '', input: parsed(call?.arguments ?? ''), result: null });
       if (role === 'tool') answered(tool_call_id, textOf(content));
     }
   },
   'openai-responses'({ input }, made, answered) {
     type Item = { type?: string; call_id?: string; name?: string; arguments?: string; output?: unknown };
-    for (const item of listOf<Item>(input)) {
+    for (const item of objectsIn<Item>(input)) {
       if (item.type === 'function_call')
         made({ id: item.call_id, name: item.name ?? '', input: parsed(item.arguments ?? ''), result: null });
       if (item.type === 'function_call_output') answered(item.call_id, textOf(item.output));
@@ -37,7 +37,7 @@ const readers: Record<Wire, Reader> = {
       tool_use_id?: string;
       content?: unknown;
     };
-    for (const block of messagesOf(messages).flatMap(({ content }) => listOf<Block>(content))) {
+    for (const block of messagesOf(messages).flatMap(({ content }) => objectsIn<Block>(content))) {
       if (block.type === 'tool_use')
         made({ id: block.id, name: block.name ?? '', input: parsed(block.input), result: null });
       if (block.type === 'tool_result') answered(block.tool_use_id, textOf(block.content));
@@ -46,7 +46,7 @@ const readers: Record<Wire, Reader> = {
   gemini({ contents }, made, answered) {
     type Named = { id?: string; name?: string; args?: unknown; response?: unknown };
     type Part = { functionCall?: Named; functionResponse?: Named };
-    for (const part of listOf<{ parts?: unknown }>(contents).flatMap(({ parts }) => listOf<Part>(parts))) {
+    for (const part of objectsIn<{ parts?: unknown }>(contents).flatMap(({ parts }) => objectsIn<Part>(parts))) {
       const { functionCall: call, functionResponse: response } = part;
       // Gemini gives its calls no ids: the next result of that name is the one of the first call that has none.
       if (call !== undefined) made({ id: call.name, name: call.name ?? '', input: parsed(call.args), result: null });
@@ -80,7 +80,7 @@ export function toolsIn({ tools }: RequestBody): Map<string, string[]> {
     function?: Offered;
     functionDeclarations?: Offered[];
   };
-  const offered = listOf<Offered>(tools).flatMap((tool) => tool.functionDeclarations ?? [tool.function ?? tool]);
+  const offered = objectsIn<Offered>(tools).flatMap((tool) => tool.functionDeclarations ?? [tool.function ?? tool]);
   return new Map(
     offered.map(({ name = '', parameters, parametersJsonSchema, input_schema }) => [
       name,
@@ -103,17 +103,17 @@ export function cachedText(body: RequestBody): string {
 }
 
 /** What is in a list; nothing if a loop has sent something else. */
-export function listOf<Item>(value: unknown): Item[] {
+export function objectsIn<Item>(value: unknown): Item[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'object' && item !== null) : [];
 }
 
 function messagesOf(messages: unknown): RequestBody['messages'] {
-  return listOf(messages);
+  return objectsIn(messages);
 }
 
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
-  return listOf<{ text?: unknown }>(content)
+  return objectsIn<{ text?: unknown }>(content)
     .map(({ text }) => (typeof text === 'string' ? text : ''))
     .join('');
 }

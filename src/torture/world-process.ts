@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../machines/index.ts';
 import { systemClock } from '../host/clock.ts';
 import { check } from '../input/check.ts';
 import { PawlError } from '../input/errors.ts';
-import { type Database, Refused, type World } from './world.ts';
+import { Refused, type World, type WorldDatabase } from './world.ts';
 
 /** How long a program may take to say what its world is, in ms: it may load a large database. */
 const describeMs = 60_000;
@@ -95,7 +95,7 @@ export async function startWorld(commandLine: string): Promise<ProgramWorld> {
     const said = await ask({ describe: true }).finally(late);
     const world = check(worldSchema, said, `the world of \`${commandLine}\``, 'invalid_options');
     let databases = 0;
-    const begin = (): Database => {
+    const begin = (): WorldDatabase => {
       databases += 1;
       const database = databases;
       const begun = ask({ begin: database });

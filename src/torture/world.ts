@@ -22,7 +22,7 @@ export type Task = {
 };
 
 /** A place where calls have effects. */
-export type Database = {
+export type WorldDatabase = {
   /** Makes a call, as it comes over the wire. Rejects with `Refused`, and then has changed nothing. */
   call(name: string, input: unknown): Promise<Json>;
   /** Its state: two databases that are alike have the same. */
@@ -36,7 +36,7 @@ export type World = {
   instructions: string;
   tools: readonly WorldTool[];
   tasks: readonly Task[];
-  begin(): Database;
+  begin(): WorldDatabase;
 };
 
 /** A call that reached a tool. `error`: why it was refused. `isEffect`: whether it changed anything. */
@@ -44,7 +44,7 @@ export type LedgerLine = { name: string; input: JsonObject; error: string | null
 
 /** A world in which calls have been made, one after the other. */
 export class LivedWorld {
-  private readonly database: Database;
+  private readonly database: WorldDatabase;
   private last: Promise<unknown> = Promise.resolve();
   private state: string | null = null;
   readonly ledger: LedgerLine[] = [];

@@ -39,10 +39,10 @@ function schemaOf(schema) {
 /** The first of each field's possible values; "" means that it may be left out. */
 function inputOf(possible) {
   const chosen = Object.entries(possible).map(([name, values]) => [name, values.find((value) => value !== '')]);
-  return Object.fromEntries(chosen.flatMap(([name, value]) => (value === undefined ? [] : [[name, valueOf(value)]])));
+  return Object.fromEntries(chosen.flatMap(([name, value]) => (value === undefined ? [] : [[name, valueIn(value)]])));
 }
-function valueOf(value) {
-  if (Array.isArray(value)) return value.map(valueOf);
+function valueIn(value) {
+  if (Array.isArray(value)) return value.map(valueIn);
   return typeof value === 'object' && value !== null ? inputOf(value) : value;
 }
 

@@ -89,7 +89,7 @@ function usageOf({ usage: { input = 10, output = 5, reasoning = 0, cacheRead = 0
   };
 }
 
-function errorOf({ status, message }: WireError): object {
+function googleError({ status, message }: WireError): object {
   return { error: { code: status, message, status: statuses[status] ?? 'UNKNOWN' } };
 }
 
@@ -97,6 +97,6 @@ function errorOf({ status, message }: WireError): object {
 export const gemini: WireFormat = {
   stream: streamOf,
   body: bodyOf,
-  error: errorOf,
-  errorEvent: (error) => dataEvent(errorOf(error)),
+  error: googleError,
+  errorEvent: (error) => dataEvent(googleError(error)),
 };
