@@ -78,6 +78,14 @@ describe('the code in the README and the guides', () => {
     expect(said).toContain(`did ${span(0)} right and claimed ${span(1)}.`);
   });
 
+  it.each(readdirSync(join(root, 'examples/moving')).filter((name) => name.endsWith('.js')))(
+    'shows the program %s as it is run, in the guide that leads from other libraries',
+    (name) => {
+      const text = readFileSync(join(root, 'examples/moving', name), 'utf8');
+      expect(readFileSync(join(root, 'docs/guides/moving.md'), 'utf8')).toContain(`\`\`\`js\n${text}\`\`\``);
+    },
+  );
+
   it('prints the result that the README shows', () => {
     const code = program
       .replace("'pawl'", JSON.stringify(join(root, 'src/index.ts')))
