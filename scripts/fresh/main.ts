@@ -3,10 +3,11 @@
  * type-checks and runs the README's example there. `npm run canary` does so with the newest published peers, `npm run fresh -- ci` with the oldest that
  * the ranges allow, with only `ai` an old one, and with those of the lock file. `npm run fresh -- bundlers` builds a chat with each bundler. The runtimes are those of the npm registry for Linux on x64.
  */
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { tryBundlers } from './bundlers.ts';
 
 type Package = { peerDependencies: Record<string, string>; devDependencies: Record<string, string> };
@@ -66,10 +67,10 @@ function program(): string {
   return `${example}\nexport type Others = [${others}];\nif (result.success) result.report.content satisfies { found: boolean; shelf: string };\n`;
 }
 
-function tryIn(folder: string, tarball: string, { peers, manager, runtime }: Project): void {
+async function tryIn(folder: string, tarball: string, { peers, manager, runtime }: Project): Promise<void> {
   const { packages, command, args } = runtimes[runtime];
-  const run = (file: string, rest: readonly string[]) =>
-    execFileSync(file, rest, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  const run = async (file: string, rest: readonly string[]) =>
+    (await promisify(execFile)(file, rest, { cwd: folder, encoding: 'utf8' })).stdout;
   const dependencies = {
     pawl: `file:${tarball}`,
     ...Object.fromEntries(namedPeers(peers).map((name) => [name, versionOf(name, peers)])),
@@ -83,10 +84,10 @@ function tryIn(folder: string, tarball: string, { peers, manager, runtime }: Pro
   const compilerOptions = { strict: true, module: 'nodenext', target: 'es2024', noEmit: true, types: ['node'] };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['example.ts'] }));
   const install = ['install', '--ignore-scripts', '--silent'];
-  if (manager === 'npm') run('npm', [...install, '--no-audit', '--no-fund']);
-  else run('npx', ['--yes', 'pnpm', ...install]);
-  run(process.execPath, [join('node_modules', 'typescript', 'bin', 'tsc'), '-p', '.']);
-  const said = run(join(folder, 'node_modules', command), [...args, 'example.ts']);
+  if (manager === 'npm') await run('npm', [...install, '--no-audit', '--no-fund']);
+  else await run('npx', ['--yes', 'pnpm', ...install]);
+  await run(process.execPath, [join('node_modules', 'typescript', 'bin', 'tsc'), '-p', '.']);
+  const said = await run(join(folder, 'node_modules', command), [...args, 'example.ts']);
   if (!said.startsWith('succeeded')) throw new Error(`the example said ${said}`);
 }
 
@@ -103,13 +104,14 @@ for (const [judge, args] of Object.entries(judges)) {
   say(`✓ ${judge} finds nothing`);
 }
 const wanted = process.argv[2] ?? 'all';
-for (const project of projects[wanted] ?? []) {
+
+async function tried(project: Project): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'pawl-fresh-'));
   const name = `${project.manager}, ${project.runtime}, ${namedPeers(project.peers)
     .map((peer) => `${peer} ${versionOf(peer, project.peers)}`)
     .join(', ')}`;
   try {
-    tryIn(folder, tarball, project);
+    await tryIn(folder, tarball, project);
     say(`✓ ${name}`);
     rmSync(folder, { recursive: true });
   } catch (error) {
@@ -118,5 +120,8 @@ for (const project of projects[wanted] ?? []) {
     process.exitCode = 1;
   }
 }
+
+// Each waits for the registry most of its time.
+await Promise.all((projects[wanted] ?? []).map(tried));
 if (['all', 'bundlers'].includes(wanted) && (await tryBundlers(tarball, say)).length > 0) process.exitCode = 1;
 rmSync(pack, { recursive: true });

@@ -24,6 +24,8 @@ cpSync(join(root, 'llms.txt'), join(pages, 'public/llms.txt'));
 writeFileSync(join(pages, 'public/llms-full.txt'), fullText(root));
 cpSync(join(site, 'live/live.html'), join(pages, 'public/live.html'));
 await bundleLive(root, join(pages, 'public/live.js'));
+const demo = ['src/cli/main.ts', 'demo', '--rehearsal', '--export', join(pages, 'public/demo.html')];
+execFileSync(process.execPath, demo, { cwd: root, stdio: 'ignore' });
 const asked = process.argv[2];
 // Its pages are many, and a walk looks at none of them.
 if (asked !== 'walk') run(process.execPath, 'node_modules/typedoc/bin/typedoc', '--options', 'typedoc.json');

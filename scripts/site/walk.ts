@@ -57,6 +57,17 @@ async function liveSession(page: Page, pictures: string | undefined): Promise<vo
   assert.equal(await live.locator('#count').textContent(), '5 of 15 requests');
 }
 
+/** The file of a session: what it says of the session as a whole, and of an attempt that is chosen. */
+async function inspectedSession(page: Page, pictures: string | undefined): Promise<void> {
+  const frame = page.locator('iframe[title="A session, inspected"]');
+  await frame.scrollIntoViewIfNeeded();
+  const shown = frame.contentFrame();
+  await shown.locator('main[aria-busy="false"]').waitFor();
+  await shown.locator('.row', { hasText: 'attempt 1' }).first().click();
+  await shown.getByRole('tab', { name: 'attempt', selected: true }).waitFor();
+  if (pictures !== undefined) await frame.screenshot({ path: join(pictures, 'site-inspected.png') });
+}
+
 const questions: [string, RegExp][] = [
   ['force a tool', /How do I/],
   ['silence the logs', /How do I/],
@@ -95,6 +106,7 @@ export async function walk(folder: string, pictures?: string): Promise<void> {
     });
     await page.goto(site.url);
     await liveSession(page, pictures);
+    await inspectedSession(page, pictures);
     await searches(page);
     for (const path of [
       'docs/index.html',
