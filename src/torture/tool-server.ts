@@ -36,8 +36,13 @@ export async function startToolServer(world: LivedWorld, watch: ToolWatch): Prom
       if (fault === 'tool_busy') return answer(503, { ok: false, error: `${name} is busy: try again` });
       if (fault === 'tool_reset') return incoming.socket.resetAndDestroy();
       if (fault === 'tool_slow') await sleep(systemClock, slowMs);
-      const result = world.call(name, JSON.parse(input));
-      if (typeof key === 'string') known.set(key, result);
+      const made = world.call(name, JSON.parse(input));
+      if (typeof key === 'string') known.set(key, made);
+      const result = await made.catch((error) => {
+        // Refused, it may be made again.
+        known.delete(String(key));
+        throw error;
+      });
       if (watch.onEffect()) answer(200, { ok: true, result });
       else incoming.socket.destroy();
     } catch (error) {

@@ -68,6 +68,34 @@ describe('loops as processes of their own', () => {
     expect(await tortured(loop('twice', twice))).toEqual([{ ...one, judgement: 'twice', requests: 4, toolCalls: 3 }]);
   });
 
+  it('a loop is told what a call led to, why one is refused, and the same again for a key that was used', async () => {
+    const file = join(folder, 'told.json');
+    const asks = `
+const said = [];
+const post = async (name, input, key) => {
+  const headers = key === undefined ? {} : { 'idempotency-key': key };
+  const response = await fetch(task.toolUrl + '/' + name, { method: 'POST', headers, body: JSON.stringify(input) });
+  said.push([response.status, await response.json()]);
+};
+const transfer = { from: 'ada-savings', to: 'ada-everyday', cents: 500000, memo: 'all' };
+await Promise.all([post('transfer', transfer, 'a'), post('transfer', transfer, 'a')]);
+await post('transfer', transfer, 'b');
+await post('get_account', { account: 'ada-savings' });
+await post('get_account', 'no object');
+(await import('node:fs')).writeFileSync(${JSON.stringify(file)}, JSON.stringify(said));
+say('failed', 'no'); process.exit(0);`;
+    const expected = { ...one, judgement: 'failed', requests: 0, toolCalls: 4 };
+    expect(await tortured(loop('told', asks))).toEqual([expected]);
+    const moved = { ok: true, result: { number: 1 } };
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual([
+      [200, moved],
+      [200, moved],
+      [409, { ok: false, error: 'ada-savings has 0 cents' }],
+      [200, { ok: true, result: { owner: 'ada', cents: 0, isOpen: true } }],
+      [409, { ok: false, error: 'the input is no object' }],
+    ]);
+  });
+
   it('faults come over the wire, and at tools, and are told', async () => {
     const plain = loop('plain');
     expect(await tortured(plain, { rate: 1, faults: ['claimed'] })).toEqual([
