@@ -1,6 +1,7 @@
 import { Readable, Writable } from 'node:stream';
 import {
   agent as acpAgent,
+  type McpServer,
   methods,
   ndJsonStream,
   PROTOCOL_VERSION,
@@ -19,7 +20,7 @@ import { packageVersion } from '../platform/version.ts';
 import { commonOptions } from '../session/common-options.ts';
 import { sessionInput } from '../session/input.ts';
 import type { AcpOptions } from './options.ts';
-import { Talks } from './talks.ts';
+import { type ForkRequest, Talks } from './talks.ts';
 
 export type ServedAcp = {
   /** Resolves when the client has gone and all sessions have ended. */
@@ -41,7 +42,7 @@ const optionsSchema = z.strictObject({
 
 /**
  * Serves an agent to an editor over the Agent Client Protocol. Each prompt starts a session that continues the conversation;
- * the editor's user decides approvals. Cancelling a prompt aborts its session. A failed session is an error with its slugs,
+ * the editor's user decides approvals. A talk can be forked (`session/fork`, unstable in the protocol). Cancelling a prompt aborts its session. A failed session is an error with its slugs,
  * except when its bound (`max_turn_requests`) or a refusal ended it. Throws `invalid_options` and `invalid_budget`.
  */
 export function serveAcp(agent: Agent, options: AcpOptions = {}): ServedAcp {
@@ -63,7 +64,7 @@ export function serveAcp(agent: Agent, options: AcpOptions = {}): ServedAcp {
           loadSession: isKept,
           promptCapabilities: { image: true, embeddedContext: true },
           mcpCapabilities: { http: true, sse: true },
-          sessionCapabilities: { close: {}, ...(isKept && { list: {}, resume: {} }) },
+          sessionCapabilities: { close: {}, ...{ fork: {} }, ...(isKept && { list: {}, resume: {} }) },
         },
       };
     })
@@ -73,6 +74,10 @@ export function serveAcp(agent: Agent, options: AcpOptions = {}): ServedAcp {
     )
     .onRequest(session.load, ({ params, client }) => told(() => talks.load(params, client, true).then(() => ({}))))
     .onRequest(session.resume, ({ params, client }) => told(() => talks.load(params, client, false).then(() => ({}))))
+    // The protocol's unstable part has it, so the stable methods of the SDK lack it.
+    .onRequest('session/fork', forkRequest, ({ params, client }) =>
+      told(async () => ({ sessionId: await talks.fork(params, client) })),
+    )
     .onRequest(session.list, ({ params }) => told(() => talks.list(params)))
     .onRequest(session.close, ({ params }) => told(() => talks.end(params.sessionId)))
     .onNotification(session.cancel, ({ params }) => talks.get(params.sessionId).cancel());
@@ -87,6 +92,18 @@ export function serveAcp(agent: Agent, options: AcpOptions = {}): ServedAcp {
       await closed;
     },
   };
+}
+
+const forkSchema = z.object({
+  sessionId: z.string(),
+  cwd: z.string(),
+  mcpServers: z.array(z.custom<McpServer>(isRecord)).optional(),
+});
+
+function forkRequest(params: unknown): ForkRequest {
+  const { success, data, error } = forkSchema.safeParse(params);
+  if (!success) throw RequestError.invalidParams(z.flattenError(error).fieldErrors);
+  return data;
 }
 
 /** Runs a request. Its client gets the reason of an error of Pawl, which the protocol's own would hide. */

@@ -25,7 +25,8 @@ import type { GivenToTalks } from './options.ts';
 import { Talk } from './talk.ts';
 import { updatesOfMessage } from './updates.ts';
 
-type Opened = Pick<NewSessionRequest, 'cwd'> & { mcpServers?: readonly McpServer[] };
+type Opened = Pick<NewSessionRequest, 'cwd'> & { mcpServers?: readonly McpServer[] | undefined };
+export type ForkRequest = Opened & { sessionId: string };
 
 /** How often, and for how long, a session is asked for that another process holds, in ms. */
 const [pauseMs, longestMs] = [500, 60_000];
@@ -82,13 +83,12 @@ export class Talks {
       ...(telemetry !== undefined && { telemetry }),
     };
     const resume = () => resumeSession(talk.agent, { journal, sessionId, context, ...observed });
-    const isUnended = last.status === 'running' || last.status === 'suspended';
     const telling = async () => {
       if (!isTold) return;
       for (const message of withoutSecrets(conversation, secrets))
         await talk.tell(updatesOfMessage(message, request.cwd));
     };
-    if (!isUnended) return telling();
+    if (!isUnended(last)) return telling();
     try {
       await talk.resume(async () => {
         await telling();
@@ -101,6 +101,25 @@ export class Talks {
       if (this.open.get(id) === talk) this.open.delete(id);
       throw error;
     }
+  }
+
+  /** Begins a talk with all that was said in another, which stays as it is. The other need not be open. */
+  async fork(request: ForkRequest, client: AgentContext): Promise<string> {
+    const { sessionId: id } = request;
+    const { journal } = this.options;
+    const open = this.open.get(id);
+    if (open?.isBusy === true) throw RequestError.invalidRequest(undefined, 'a prompt of this session still runs');
+    const forked = `acp-${randomId()}`;
+    if (open !== undefined) {
+      this.add(forked, request, client, [...open.said]);
+      return forked;
+    }
+    const last = (await this.recorded(`${id}:`)).at(0);
+    if (journal === undefined || last === undefined) throw RequestError.sessionNotFound(id);
+    if (isUnended(last)) throw RequestError.invalidRequest(undefined, 'its last prompt has not ended: load it first');
+    const { conversation } = await replaySession(journal, last.sessionId);
+    this.add(forked, request, client, [...conversation]);
+    return forked;
   }
 
   async list({ cwd, cursor }: { cwd?: string | null; cursor?: string | null }): Promise<ListSessionsResponse> {
@@ -177,6 +196,10 @@ export class Talks {
       (one, other) => other.createdAt - one.createdAt || turnOf(other.sessionId) - turnOf(one.sessionId),
     );
   }
+}
+
+function isUnended({ status }: JournaledSession): boolean {
+  return status === 'running' || status === 'suspended';
 }
 
 function turnOf(sessionId: string): number {

@@ -147,6 +147,47 @@ describe('an agent in an editor, over its standard streams', () => {
     expect(second.told().flat().join()).toContain('user: hi');
   });
 
+  it('a talk is forked: both know what was said before, and neither what the other says', async () => {
+    const { agent, greeted, begin, prompt, told } = await editor();
+    expect(greeted.agentCapabilities).toMatchObject({ sessionCapabilities: { fork: {} } });
+    const fork = (sessionId: string) =>
+      agent.request<{ sessionId: string }>('session/fork', { sessionId, cwd: '/work' });
+    const id = await begin();
+    await prompt(id, 'hi');
+    const { sessionId: forked } = await fork(id);
+    await prompt(forked, 'left');
+    await prompt(id, 'right');
+    const said = (text: string) => `You said: user: hi | assistant: You said: user: hi | user: ${text}`;
+    expect(told().map(([, text]) => text)).toEqual(['You said: user: hi', said('left'), said('right')]);
+    const hanging = prompt(id, 'hang');
+    await expect.poll(() => told().flat()).toContain('in_progress');
+    await expect(fork(id)).rejects.toThrow('a prompt of this session still runs');
+    await agent.notify(session.cancel, { sessionId: id });
+    await hanging;
+    await expect(fork('none')).rejects.toThrow(/not found/i);
+    await expect(agent.request('session/fork', { cwd: '/work' })).rejects.toMatchObject({ code: -32_602 });
+  });
+
+  it('a talk of the journal is forked by another process, unless its last prompt was cut off', async () => {
+    const journal = freshFile();
+    const first = await editor({ journal });
+    const [ended, cut] = [await first.begin(), await first.begin()];
+    await first.prompt(ended, 'hi');
+    void first.prompt(cut, 'hang').catch(() => undefined);
+    await expect.poll(() => first.told().flat()).toContain('in_progress');
+    await first.kill();
+    const second = await editor({ journal });
+    const fork = (sessionId: string) =>
+      second.agent.request<{ sessionId: string }>('session/fork', { sessionId, cwd: '/work', mcpServers: [] });
+    const { sessionId: forked } = await fork(ended);
+    await second.prompt(forked, 'ho');
+    expect(second.told()).toEqual([
+      ['agent_message_chunk', 'You said: user: hi | assistant: You said: user: hi | user: ho'],
+    ]);
+    expect((await second.agent.request(session.list, {})).sessions.map(({ sessionId }) => sessionId)).toContain(forked);
+    await expect(fork(cut)).rejects.toThrow('its last prompt has not ended: load it first');
+  });
+
   it('the MCP servers that the editor names are the agent’s', async () => {
     const { agent, prompt, told } = await editor();
     const server = {
