@@ -9,31 +9,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { startModelServer } from '../../src/testing/index.ts';
 
 const said = 'Hi from the wire.';
-
-/** Starts a server of OpenAI's Responses API that says one sentence. */
-async function startResponses(): Promise<{ url: string; close(): void }> {
-  const server = createServer(async (request, answer) => {
-    for await (const _ of request);
-    const content = [{ type: 'output_text', text: said, annotations: [] }];
-    const item = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content };
-    const usage = { input_tokens: 3, output_tokens: 4, total_tokens: 7 };
-    const response = { id: 'resp_1', created_at: 1, model: 'gpt-5', status: 'completed', output: [item], usage };
-    const events = [
-      { type: 'response.created', response: { ...response, status: 'in_progress', output: [] } },
-      { type: 'response.output_item.added', output_index: 0, item: { ...item, content: [] } },
-      { type: 'response.output_text.delta', item_id: 'msg_1', output_index: 0, content_index: 0, delta: said },
-      { type: 'response.output_item.done', output_index: 0, item },
-      { type: 'response.completed', response },
-    ];
-    answer.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (const event of events) answer.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
-    answer.end();
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, close: () => server.close() };
-}
 
 const chat = (providers = '') => `
 const agent = defineAgent({ name: 'assistant', models: ['openai:gpt-5'], finish: 'text'${providers} });
@@ -169,7 +147,7 @@ async function tryIn(folder: string, tarball: string, project: Bundled): Promise
     rmSync(join(folder, 'node_modules'), { recursive: true });
     copyFileSync(join(folder, oneFile), join(cwd, oneFile));
   }
-  const model = await startResponses();
+  const model = await startModelServer([{ text: said }]);
   const port = await freePort();
   const own = { PORT: String(port), OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'none' };
   const child = spawn(process.execPath, run, { cwd, env: { ...env, ...own }, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -185,7 +163,7 @@ async function tryIn(folder: string, tarball: string, project: Bundled): Promise
   } finally {
     child.kill('SIGKILL');
     await exited;
-    model.close();
+    await model.close();
   }
 }
 

@@ -1,7 +1,8 @@
 /**
  * `npm run fresh`: asks publint and attw about the packed package, installs it in fresh projects, as a user does, and
  * type-checks and runs the README's example there. `npm run canary` does so with the newest published peers, `npm run fresh -- ci` with the oldest that
- * the ranges allow, with only `ai` an old one, and with those of the lock file. `npm run fresh -- bundlers` builds a chat with each bundler. The runtimes are those of the npm registry for Linux on x64.
+ * the ranges allow, with only `ai` an old one, and with those of the lock file. `npm run fresh -- bundlers` builds a chat
+ * with each bundler, `npm run fresh -- harness` runs an agent under the AI SDK's `HarnessAgent`. The runtimes are those of the npm registry for Linux on x64.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { tryBundlers } from './bundlers.ts';
+import { tryHarness } from './harness.ts';
 
 type Package = { peerDependencies: Record<string, string>; devDependencies: Record<string, string> };
 /** `oldest-ai`: only `ai` is an old one, and npm chooses the rest. */
@@ -105,6 +107,16 @@ for (const [judge, args] of Object.entries(judges)) {
 }
 const wanted = process.argv[2] ?? 'all';
 
+async function harnessTried(): Promise<void> {
+  try {
+    say(`✓ ${await tryHarness(tarball)}`);
+  } catch (error) {
+    const { stdout = '', stderr = '', message } = error as Error & { stdout?: string; stderr?: string };
+    say(`× the AI SDK's harness\n${message}\n${stdout}${stderr}`);
+    process.exitCode = 1;
+  }
+}
+
 async function tried(project: Project): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'pawl-fresh-'));
   const name = `${project.manager}, ${project.runtime}, ${namedPeers(project.peers)
@@ -122,6 +134,9 @@ async function tried(project: Project): Promise<void> {
 }
 
 // Each waits for the registry most of its time.
-await Promise.all((projects[wanted] ?? []).map(tried));
+await Promise.all([
+  ...(projects[wanted] ?? []).map(tried),
+  ...(['all', 'ci', 'harness'].includes(wanted) ? [harnessTried()] : []),
+]);
 if (['all', 'bundlers'].includes(wanted) && (await tryBundlers(tarball, say)).length > 0) process.exitCode = 1;
 rmSync(pack, { recursive: true });
