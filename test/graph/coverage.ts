@@ -60,6 +60,7 @@ export function walksWithin(size: 'small' | 'usual' | 'all'): Walks {
         ? [
             sessionWalk(2, { budget: spentSoon }),
             sessionWalk(2, { plansTurns: true }),
+            sessionWalk(1, { sharesBudget: true }),
             sessionWalk(1, { compactsAt: 0.5 }),
           ]
         : [
@@ -137,9 +138,9 @@ export const pathsOf = ({ edges, shortest }: Graph) => [
 ];
 
 /** Returns the arrows of a machine that its walks take. */
-export function takenArrows(name: string): Set<string> {
+export function takenArrows(name: string, among: Walks = walks): Set<string> {
   const taken = new Set<string>();
-  const { machine, walks: ways } = walks[name] ?? { machine: sessionMachine, walks: [] };
+  const { machine, walks: ways } = among[name] ?? { machine: sessionMachine, walks: [] };
   const silent = silenced(machine, () => undefined);
   for (const walk of ways) {
     for (const path of pathsOf(explore(pure(walk))))

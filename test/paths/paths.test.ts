@@ -12,7 +12,7 @@ import {
   type WorkflowLimits,
   type WorkflowOutput,
 } from '../../machines/index.ts';
-import { pathsOf, pure, walks, walksWithin } from '../graph/coverage.ts';
+import { pathsOf, pure, takenArrows, walks, walksWithin } from '../graph/coverage.ts';
 import {
   allArrows,
   allStates,
@@ -153,6 +153,16 @@ describe.each(Object.entries(walks))('B-1 B-2 B-4 C-1 S-2: all paths of the %s',
     expect(allStates(machine).filter((id) => !seen.has(id))).toEqual([]);
   }, 400_000);
 });
+
+it.each(['session', 'workflow', 'item'])(
+  'the small walks, which mutants have to get past, take every arrow of the %s',
+  (name) => {
+    const small = walksWithin('small');
+    const taken = takenArrows(name, small);
+    const { machine } = small[name] as { machine: typeof sessionMachine };
+    expect([...allArrows(machine)].filter((arrow) => !taken.has(arrow))).toEqual([]);
+  },
+);
 
 const nodesOf = (snapshot: AnyMachineSnapshot) => snapshot._nodes.map((node: { id: string }) => node.id);
 
