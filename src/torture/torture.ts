@@ -97,7 +97,7 @@ export async function torture(
 ): Promise<TortureReport> {
   const given = check(optionsSchema, options, 'options', 'invalid_options');
   if (given.world === undefined) return reportAmong(given, worlds, onTask);
-  const world = await startWorld(given.world);
+  const world = await startWorld(given.world, given.timeoutMs);
   try {
     return await reportAmong(given, [world], onTask);
   } finally {

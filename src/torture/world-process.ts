@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../machines/index.ts';
@@ -7,8 +7,6 @@ import { check } from '../input/check.ts';
 import { PawlError } from '../input/errors.ts';
 import { Refused, type World, type WorldDatabase } from './world.ts';
 
-/** How long a program may take to say what its world is, in ms: it may load a large database. */
-const describeMs = 60_000;
 /** Characters of what it wrote to standard error that an error shows. */
 const mostErrors = 2_000;
 
@@ -30,96 +28,137 @@ const worldSchema = z.object({
   ),
 });
 
-type Answer = { ok?: boolean; result?: Json; error?: string; hash?: string };
+const anAnswer = z.custom<object>((value) => typeof value === 'object' && value !== null, { error: 'an object' });
+const callSchema = z.union(
+  [
+    z.object({ ok: z.literal(true), result: z.json().default(null) }),
+    z.object({ ok: z.literal(false), error: z.string().default('refused') }),
+  ],
+  {
+    error: '{ ok: true, result } or { ok: false, error }',
+  },
+);
+const hashSchema = z.object({ hash: words }, { error: '{ hash }' });
 
 /** A world that a program of its own holds, in any language. */
 export type ProgramWorld = World & { end(): Promise<void> };
 
-/**
- * Starts a program that holds a world, and asks it for its tasks. It reads a line of JSON for each question, and answers
- * each by a line: `{"describe":true}`, then `{"begin":1}`, `{"database":1,"call":{name,input}}`,
- * `{"database":1,"hash":true}`, `{"end":1}`. Rejects with `invalid_options` if it says something else.
- */
-export async function startWorld(commandLine: string): Promise<ProgramWorld> {
-  const child = spawn(commandLine, { shell: true, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
-  const waiting: { resolve: (line: string) => void; reject: (error: Error) => void }[] = [];
-  let errors = '';
-  let why: Error | null = null;
-  const fail = (message: string) => {
-    why ??= new PawlError(
-      'invalid_options',
-      `options.world: \`${commandLine}\` ${message}${errors === '' ? '' : `: ${errors.trim()}`}`,
-    );
-    for (const { reject } of waiting.splice(0)) reject(why);
-  };
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    errors = `${errors}${text}`.slice(-mostErrors);
-  });
-  createInterface({ input: child.stdout }).on('line', (line) => waiting.shift()?.resolve(line));
-  child.stdin.on('error', () => {});
-  child.once('error', ({ message }) => fail(`does not start: ${message}`));
-  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  child.once('close', (code) => fail(`ended (exit code ${code})`));
-  const killAll = () => {
+/** A program that answers each line with a line. */
+class AnsweringProcess {
+  private readonly commandLine: string;
+  private readonly longestMs: number;
+  private readonly child: ChildProcessWithoutNullStreams;
+  private readonly closed: Promise<void>;
+  private readonly waiting: { resolve: (answer: unknown) => void; reject: (error: Error) => void }[] = [];
+  private errors = '';
+  private why: Error | null = null;
+
+  constructor(commandLine: string, longestMs: number) {
+    this.commandLine = commandLine;
+    this.longestMs = longestMs;
+    // A group of its own: the shell starts the program.
+    this.child = spawn(commandLine, { shell: true, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+    const { stdin, stdout, stderr } = this.child;
+    stderr.setEncoding('utf8').on('data', (text) => {
+      this.errors = `${this.errors}${text}`.slice(-mostErrors);
+    });
+    createInterface({ input: stdout }).on('line', (line) => this.take(line));
+    // Told by the end of the process.
+    stdin.on('error', () => {});
+    this.child.once('error', ({ message }) => this.fail(`does not start: ${message}`));
+    this.closed = new Promise((resolve) => this.child.once('close', () => resolve()));
+    this.child.once('close', (code) => this.fail(`ended (exit code ${code})`));
+    process.once('exit', this.kill);
+  }
+
+  /** Rejects with `invalid_options` if the program ends, is silent for too long, or says something else. */
+  async ask<Value>(question: object, schema: z.ZodType<Value>, longestMs = this.longestMs): Promise<Value> {
+    const late = systemClock.alarm(longestMs, () => {
+      this.fail(`answered nothing to ${JSON.stringify(question).slice(0, 200)} within ${longestMs} ms`);
+    });
+    const answer = await new Promise<unknown>((resolve, reject) => {
+      if (this.why !== null) return reject(this.why);
+      this.waiting.push({ resolve, reject });
+      this.child.stdin.write(`${JSON.stringify(question)}\n`);
+    }).finally(late);
+    return check(schema, answer, `what \`${this.commandLine}\` answers`, 'invalid_options');
+  }
+
+  async end(): Promise<void> {
+    this.kill();
+    await this.closed;
+    process.off('exit', this.kill);
+  }
+
+  /** A line that is no answer would be taken for that of the next question. */
+  private take(line: string): void {
+    const [next] = this.waiting;
     try {
-      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+      const answer = JSON.parse(line);
+      if (next === undefined) this.fail(`said what it was not asked: ${line.slice(0, 200)}`);
+      this.waiting.shift();
+      next?.resolve(answer);
+    } catch {
+      this.fail(`answered no JSON: ${line.slice(0, 200)}`);
+    }
+  }
+
+  private fail(message: string): void {
+    const said = this.errors === '' ? '' : `: ${this.errors.trim()}`;
+    this.why ??= new PawlError('invalid_options', `options.world: \`${this.commandLine}\` ${message}${said}`);
+    for (const { reject } of this.waiting.splice(0)) reject(this.why);
+    this.kill();
+  }
+
+  private readonly kill = () => {
+    try {
+      if (this.child.pid !== undefined) process.kill(-this.child.pid, 'SIGKILL');
     } catch {
       // It has ended already.
     }
   };
-  process.once('exit', killAll);
-  const end = async () => {
-    killAll();
-    await closed;
-    process.off('exit', killAll);
-  };
-  const ask = async (question: object): Promise<unknown> => {
-    const line = await new Promise<string>((resolve, reject) => {
-      if (why !== null) return reject(why);
-      waiting.push({ resolve, reject });
-      child.stdin.write(`${JSON.stringify(question)}\n`);
-    });
-    try {
-      return JSON.parse(line);
-    } catch {
-      throw new PawlError(
-        'invalid_options',
-        `options.world: \`${commandLine}\` answered no JSON: ${line.slice(0, 200)}`,
-      );
-    }
-  };
+}
+
+/**
+ * Starts a program that holds a world, and asks it for its tasks. It reads a line of JSON for each question, and answers
+ * each by a line: `{"describe":true}`, then `{"begin":1}`, `{"database":1,"call":{name,input}}`,
+ * `{"database":1,"hash":true}`, `{"end":1}`. It may take `timeoutMs` to begin, and half of it for an answer, so that a loop
+ * that waits for it is not taken for one that hangs.
+ */
+export async function startWorld(commandLine: string, timeoutMs: number): Promise<ProgramWorld> {
+  const program = new AnsweringProcess(commandLine, timeoutMs / 2);
   try {
-    const late = systemClock.alarm(describeMs, () => {
-      fail(`said nothing of its world within ${describeMs / 1_000} s`);
-    });
-    const said = await ask({ describe: true }).finally(late);
-    const world = check(worldSchema, said, `the world of \`${commandLine}\``, 'invalid_options');
+    const world = await program.ask({ describe: true }, worldSchema, timeoutMs);
     let databases = 0;
-    const begin = (): WorldDatabase => {
+    const begin = () => {
       databases += 1;
-      const database = databases;
-      const begun = ask({ begin: database });
-      // Told by the first question that waits for it.
-      begun.catch(() => {});
-      const asked = async (question: object) => {
-        await begun;
-        return (await ask({ database, ...question })) as Answer;
-      };
-      return {
-        async call(name, input) {
-          const { ok, result = null, error = 'refused' } = await asked({ call: { name, input } });
-          if (ok !== true) throw new Refused(error);
-          return result;
-        },
-        hash: async () => (await asked({ hash: true })).hash ?? '',
-        close: async () => {
-          await ask({ end: database });
-        },
-      };
+      return databaseOf(program, databases);
     };
-    return { ...world, begin, end };
+    return { ...world, begin, end: () => program.end() };
   } catch (error) {
-    await end();
+    await program.end();
     throw error;
   }
+}
+
+function databaseOf(program: AnsweringProcess, database: number): WorldDatabase {
+  const begun = program.ask({ begin: database }, anAnswer);
+  // Told by the first question, which waits for it.
+  begun.catch(() => {});
+  return {
+    async call(name, input) {
+      await begun;
+      const answer = await program.ask({ database, call: { name, input } }, callSchema);
+      if (!answer.ok) throw new Refused(answer.error);
+      return answer.result as Json;
+    },
+    async hash() {
+      await begun;
+      return (await program.ask({ database, hash: true }, hashSchema)).hash;
+    },
+    async close() {
+      await begun;
+      await program.ask({ end: database }, anAnswer);
+    },
+  };
 }

@@ -80,6 +80,34 @@ describe('worlds of programs of their own', () => {
     expect([error.code, error.message]).toEqual(['invalid_options', expect.stringContaining(why)]);
   });
 
+  const broken = (kind: string, instead: string) =>
+    world(
+      counting([task]).replace(
+        `console.log(JSON.stringify(answers[kind](asked)));`,
+        `if (kind !== '${kind}') console.log(JSON.stringify(answers[kind](asked))); else { ${instead} }`,
+      ),
+    );
+
+  it.each([
+    ['dies at a call', broken('call', 'process.exit(3);'), 'ended (exit code 3)'],
+    ['never answers a call', broken('call', ''), 'answered nothing to {"database":1,"call":{'],
+    ['never says its hash', broken('hash', ''), 'answered nothing to {"database":1,"hash":true}'],
+    [
+      'answers a call by something else',
+      broken('call', 'console.log("{}");'),
+      '{ ok: true, result } or { ok: false, error }',
+    ],
+    [
+      'says more than it is asked',
+      broken('begin', 'console.log("{}"); console.log("{}");'),
+      'said what it was not asked: {}',
+    ],
+    ['answers with noise', broken('hash', 'console.log("loading …");'), 'answered no JSON: loading …'],
+  ])('a program that %s ends the run, and says so', async (_, own, why) => {
+    const error = await judged({ world: own, timeoutMs: 3_000 }).catch((one) => one);
+    expect([error.code, error.message]).toEqual(['invalid_options', expect.stringContaining(why)]);
+  });
+
   it('an id that the world does not have is refused, with one that it has', async () => {
     const error = await judged({ world: world(counting([task])), tasks: ['bank'] }).catch((one) => one.message);
     expect(error).toContain("such as 'once', not 'bank'");
