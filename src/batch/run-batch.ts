@@ -42,6 +42,9 @@ export async function runBatch<Report, Context>(
 
 type Entry = { id: string; index: number; options: Partial<SessionOptions> };
 
+/** What becomes of an input whose session another run holds; it comes last (B-8e). */
+const held = Symbol('held');
+
 function entryOf<Context>(input: BatchInput<Context>, index: number): Entry {
   if (typeof input === 'string') return { id: String(index + 1), index, options: { prompt: input } };
   const { id = String(index + 1), ...options } = input;
@@ -61,6 +64,8 @@ class Batch<Report> {
   private readonly began = performance.now();
   private succeeded = 0;
   private next = 0;
+  /** The inputs whose sessions other runs hold. */
+  private readonly heldEntries: Entry[] = [];
   /** The sessions that the journal had before. */
   private known: ReadonlySet<string> = new Set();
   /** Why nothing more begins; null while something does. */
@@ -105,11 +110,14 @@ class Batch<Report> {
     return { total: entries.length, succeeded, failures, left, spent, durationMs };
   }
 
-  /** Takes one input after another. */
+  /** Takes one input after another, and waits for those that other runs hold once no other is left. */
   private async work(): Promise<void> {
-    for (let entry = this.entries[this.next]; entry !== undefined; entry = this.entries[this.next]) {
-      this.next += 1;
-      const item = await this.itemOf(entry);
+    for (let next = this.take(); next !== null; next = this.take()) {
+      const item = await this.itemOf(next.entry, next.waits);
+      if (item === held) {
+        this.heldEntries.push(next.entry);
+        continue;
+      }
       this.count(item);
       this.show();
       try {
@@ -120,16 +128,28 @@ class Batch<Report> {
     }
   }
 
-  private async itemOf({ id, index, options }: Entry): Promise<BatchItem<Report>> {
+  private take(): { entry: Entry; waits: boolean } | null {
+    const entry = this.entries[this.next];
+    this.next += 1;
+    if (entry !== undefined) return { entry, waits: false };
+    const last = this.heldEntries.shift();
+    return last === undefined ? null : { entry: last, waits: true };
+  }
+
+  private async itemOf({ id, index, options }: Entry, waits: boolean): Promise<BatchItem<Report> | typeof held> {
     const without = { id, index, result: null, error: null };
     try {
-      const session = await this.sessionOf(id, options);
+      const session = await this.sessionOf(id, options, waits);
+      if (session === held) return held;
       if (session === null) return { ...without, status: 'unstarted' };
       this.running.add(session);
       if (this.stopped !== null) this.end(session);
       this.show();
       const result = await session.result;
       this.running.delete(session);
+      // Another run began it at the same moment.
+      if (result.slugs[0] === 'journal_failed' && hasSentNothing(result) && (await this.isRecorded(result.sessionId)))
+        return held;
       if (!isUnstarted(result)) return { ...without, status: result.status, result };
       // Another run, with a larger budget, begins it again.
       const { journal } = this.options;
@@ -141,18 +161,23 @@ class Batch<Report> {
   }
 
   /** Starts a session or resumes it; null if the batch starts nothing more. */
-  private async sessionOf(id: string, own: Partial<SessionOptions>): Promise<Session<Report> | null> {
+  private async sessionOf(
+    id: string,
+    own: Partial<SessionOptions>,
+    waits: boolean,
+  ): Promise<Session<Report> | typeof held | null> {
     const { journal, name, session: shared = {} } = this.options;
     if (this.stopped !== null) return null;
     const sessionId = name === undefined ? undefined : `${name}/${id}`;
     const budget = this.budget === null ? {} : { sharedBudget: this.budget };
-    if (journal !== undefined && sessionId !== undefined && this.known.has(sessionId)) {
+    if (journal !== undefined && sessionId !== undefined && (await this.isRecorded(sessionId))) {
       const { context, logger, onEvent, telemetry, inspect, clock, random, priority } = { ...shared, ...own };
       const given = { context, logger, onEvent, telemetry, inspect, clock, random, priority };
       const asked = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
       return this.resumed(
         () => resumeSession(this.agent, { ...asked, ...budget, journal, sessionId } as never),
         journal,
+        waits,
       );
     }
     if (await this.isSpent()) return null;
@@ -165,14 +190,26 @@ class Batch<Report> {
     } as never);
   }
 
-  /** The process that ran it before may have died with its lease, which runs out. */
-  private async resumed(resume: () => Promise<Session<Report>>, { leaseMs }: Journal): Promise<Session<Report>> {
-    for (let left = 8; ; left -= 1) {
+  /** A run that began meanwhile may have started it. */
+  private async isRecorded(sessionId: string): Promise<boolean> {
+    const rows = this.known.has(sessionId) ? [] : await this.options.journal?.list({ idPrefix: sessionId });
+    return this.known.has(sessionId) || rows?.some((row) => row.sessionId === sessionId) === true;
+  }
+
+  /** Who holds a session may work on it, or have died, and then its lease runs out. */
+  private async resumed(
+    resume: () => Promise<Session<Report>>,
+    { leaseMs }: Journal,
+    waits: boolean,
+  ): Promise<Session<Report> | typeof held | null> {
+    for (;;) {
       try {
         return await resume();
       } catch (error) {
-        if (left === 0 || !(error instanceof PawlError) || error.code !== 'session_taken') throw error;
-        await sleep(systemClock, leaseMs / 4, this.options.signal);
+        if (!(error instanceof PawlError) || error.code !== 'session_taken') throw error;
+        if (!waits) return held;
+        await sleep(systemClock, leaseMs / 4, this.options.signal).catch(() => {});
+        if (this.stopped !== null) return null;
       }
     }
   }
@@ -223,8 +260,12 @@ class Batch<Report> {
 }
 
 /** Whether a session found the budget spent before its first request. */
-function isUnstarted({ slugs, counters }: SessionResult): boolean {
-  return slugs[0] === 'budget_exhausted' && counters.requests === 0;
+function isUnstarted(result: SessionResult): boolean {
+  return result.slugs[0] === 'budget_exhausted' && hasSentNothing(result);
+}
+
+function hasSentNothing({ counters }: SessionResult): boolean {
+  return counters.requests === 0;
 }
 
 /** What must be left to begin: something of each. */

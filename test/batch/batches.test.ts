@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type BatchItem, defineAgent, runBatch, sharedBudget, sqliteJournal } from '../../src/index.ts';
 import { assertInvariants, rehearsalModel, startModelServer } from '../../src/testing/index.ts';
+import { freshFile } from '../support/journaled.ts';
 import { wireModel } from '../support/session.ts';
 
 const quiet = { session: { logger: false }, progress: false } as const;
@@ -66,6 +67,55 @@ describe('a batch: a session for each input', () => {
     expect([model.requests.length, contents.size]).toEqual([10, 10]);
     expect((await journal.list({})).length).toBe(10);
     await journal.close();
+  });
+
+  it('B-8e: two runs at once, over two connections to a journal, share its inputs, and each tells of all', async () => {
+    const file = freshFile();
+    const journals = [sqliteJournal(file, { leaseMs: 1_000 }), sqliteJournal(file, { leaseMs: 1_000 })];
+    await using server = await startModelServer(async ({ body }) => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return { ...report(`read ${promptIn(body)}`), usage: { input: 100, output: 10 } };
+    });
+    const agent = defineAgent({ name: 'reader', models: [wireModel('openai', server.url)] });
+    const told = journals.map(() => new Set<string>());
+    const summaries = await Promise.all(
+      journals.map((journal, run) =>
+        runBatch(agent, documents(20), {
+          ...{ ...quiet, name: 'docs', journal, concurrency: 3 },
+          onItem: ({ result }) => void (result?.success && told[run]?.add(result.report.content)),
+        }),
+      ),
+    );
+    for (const summary of summaries)
+      expect(summary).toMatchObject({ total: 20, succeeded: 20, failures: [], left: [], spent: { requests: 20 } });
+    expect([server.requests.length, ...told.map(({ size }) => size)]).toEqual([20, 20, 20]);
+    for (const journal of journals) await journal.close();
+  });
+
+  it('B-8e: a run that is stopped while it waits for another leaves that input', async () => {
+    const file = freshFile();
+    const [first, second] = [sqliteJournal(file), sqliteJournal(file)];
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<void>();
+    await using server = await startModelServer(async ({ body }) => {
+      asked.resolve();
+      await answer.promise;
+      return report(`read ${promptIn(body)}`);
+    });
+    const agent = defineAgent({ name: 'reader', models: [wireModel('openai', server.url)] });
+    const one = runBatch(agent, documents(1), { ...quiet, name: 'docs', journal: first });
+    await asked.promise;
+    const controller = new AbortController();
+    const { lease } = second;
+    second.lease = (...args) => {
+      setImmediate(() => controller.abort());
+      return lease.apply(second, args);
+    };
+    const options = { ...quiet, name: 'docs', journal: second, signal: controller.signal };
+    expect(await runBatch(agent, documents(1), options)).toMatchObject({ succeeded: 0, failures: [], left: ['1'] });
+    answer.resolve();
+    expect(await one).toMatchObject({ succeeded: 1, failures: [], left: [] });
+    for (const journal of [first, second]) await journal.close();
   });
 
   it('a signal stops it: what runs is suspended, and goes on in the next run', async () => {
