@@ -31,8 +31,14 @@ function sentences(
   issue: z.core.$ZodIssue,
 ): string[] {
   if (issue.code === 'unrecognized_keys') {
-    const known = knownKeys(schema, issue.path);
-    return issue.keys.map((key) => unknownOption(fieldName(root, [...issue.path, key]), key, known));
+    const within = schemaAt(schema, issue.path);
+    const known = within instanceof z.ZodObject ? Object.keys(within.shape) : [];
+    const elsewhere = (within as z.ZodType | null)?.meta()?.elsewhere as Record<string, string> | undefined;
+    return issue.keys.map((key) => {
+      const field = fieldName(root, [...issue.path, key]);
+      const where = elsewhere?.[key];
+      return where === undefined ? unknownOption(field, key, known) : `Unknown option \`${field}\`: ${where}.`;
+    });
   }
   const field = fieldName(root, issue.path) || whole;
   return [expected(field, valueAt(value, issue.path), shapeOf(issue))];
@@ -78,13 +84,13 @@ export function likeness(one: string, other: string): number {
   return total === 0 ? 0 : (2 * [...left].filter((pair) => right.has(pair)).length) / total;
 }
 
-function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
-  const inner = path.reduce<unknown>((current, key) => {
+/** The schema of what is at a path; null if none is known. */
+function schemaAt(schema: z.ZodType, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((current, key) => {
     if (current instanceof z.ZodObject) return unwrapped(current.shape[String(key)]);
     if (current instanceof z.ZodArray) return unwrapped(current.element);
     return current instanceof z.ZodRecord ? unwrapped(current.valueType) : null;
   }, unwrapped(schema));
-  return inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
 }
 
 function unwrapped(schema: unknown): unknown {

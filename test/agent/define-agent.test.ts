@@ -87,6 +87,13 @@ describe('an invalid definition', () => {
     [{ settings: { heat: 1 } }, 'invalid_agent', 'Unknown option `settings.heat`.'],
     [{ memory: {} }, 'invalid_agent', 'Unknown option `memory`.'],
     [
+      { logger: false },
+      'invalid_agent',
+      '`logger`: it is an option of a session: pass it to startSession or runSession.',
+    ],
+    [{ toolChoice: 'required' }, 'invalid_agent', '`toolChoice`: it is for one turn: return it from prepareTurn.'],
+    [{ maxTurns: 3 }, 'invalid_agent', '`maxTurns`: it belongs into limits.'],
+    [
       { mcpServers: { a: {} } },
       'invalid_server',
       '`mcpServers.a` must be an object with exactly one of `command`, `url` and `transport`; got {}.',
