@@ -97,8 +97,19 @@ export function serveAcp(agent: Agent, options: AcpOptions = {}): ServedAcp {
 const forkSchema = z.object({
   sessionId: z.string(),
   cwd: z.string(),
-  mcpServers: z.array(z.custom<McpServer>(isRecord)).optional(),
+  mcpServers: z
+    .array(z.custom<McpServer>(isServer, { error: '{ name, url, headers } or { name, command, args, env }' }))
+    .optional(),
 });
+const pairs = z.array(z.object({ name: z.string(), value: z.string() }));
+const serverSchema = z.union([
+  z.looseObject({ name: z.string(), url: z.string(), headers: pairs }),
+  z.looseObject({ name: z.string(), command: z.string(), args: z.array(z.string()), env: pairs }),
+]);
+
+function isServer(value: unknown): boolean {
+  return serverSchema.safeParse(value).success;
+}
 
 function forkRequest(params: unknown): ForkRequest {
   const { success, data, error } = forkSchema.safeParse(params);

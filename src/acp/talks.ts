@@ -110,12 +110,12 @@ export class Talks {
     const open = this.open.get(id);
     if (open?.isBusy === true) throw RequestError.invalidRequest(undefined, 'a prompt of this session still runs');
     const forked = `acp-${randomId()}`;
-    if (open !== undefined) {
-      this.add(forked, request, client, [...open.said]);
+    // Another process may have gone on with it.
+    const last = (await this.recorded(`${id}:`)).at(0);
+    if (journal === undefined || last === undefined) {
+      this.add(forked, request, client, [...this.get(id).said]);
       return forked;
     }
-    const last = (await this.recorded(`${id}:`)).at(0);
-    if (journal === undefined || last === undefined) throw RequestError.sessionNotFound(id);
     if (isUnended(last)) throw RequestError.invalidRequest(undefined, 'its last prompt has not ended: load it first');
     const { conversation } = await replaySession(journal, last.sessionId);
     this.add(forked, request, client, [...conversation]);

@@ -166,6 +166,8 @@ describe('an agent in an editor, over its standard streams', () => {
     await hanging;
     await expect(fork('none')).rejects.toThrow(/not found/i);
     await expect(agent.request('session/fork', { cwd: '/work' })).rejects.toMatchObject({ code: -32_602 });
+    const odd = { sessionId: id, cwd: '/work', mcpServers: [{ name: 'x' }] };
+    await expect(agent.request('session/fork', odd)).rejects.toMatchObject({ code: -32_602 });
   });
 
   it('a talk of the journal is forked by another process, unless its last prompt was cut off', async () => {
@@ -186,6 +188,12 @@ describe('an agent in an editor, over its standard streams', () => {
     ]);
     expect((await second.agent.request(session.list, {})).sessions.map(({ sessionId }) => sessionId)).toContain(forked);
     await expect(fork(cut)).rejects.toThrow('its last prompt has not ended: load it first');
+    // A third process has gone on with it meanwhile.
+    const third = await editor({ journal });
+    await third.agent.request(session.resume, { sessionId: forked, cwd: '/work', mcpServers: [] });
+    await third.prompt(forked, 'more');
+    await second.prompt((await fork(forked)).sessionId, 'last');
+    expect(second.told().flat().join()).toContain('user: more');
   });
 
   it('the MCP servers that the editor names are the agent’s', async () => {
