@@ -22,8 +22,16 @@ export function folderSandbox() {
     async createSession({ onFirstCreate, abortSignal } = {}) {
       const home = await mkdtemp(join(tmpdir(), 'harness-'));
       const session = sessionIn(home, await freePort());
-      await onFirstCreate?.(session, { abortSignal });
-      return session;
+      // What ends this process ends what it has started.
+      for (const signal of ['SIGINT', 'SIGTERM'])
+        process.once(signal, () => session.destroy().finally(() => process.exit(1)));
+      try {
+        await onFirstCreate?.(session, { abortSignal });
+        return session;
+      } catch (error) {
+        await session.destroy();
+        throw error;
+      }
     },
   };
 }

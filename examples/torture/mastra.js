@@ -3,7 +3,7 @@ import { Agent } from '@mastra/core/agent';
 import { createTool } from '@mastra/core/tools';
 import { z } from 'zod';
 import { sdkModel } from './sdk-model.js';
-import { call, goOn, reportInput, rounds, say, sayReport, task } from './tools.js';
+import { call, goOn, keep, kept, reportInput, rounds, say, sayReport, task } from './tools.js';
 
 const isBest = task.settings === 'best';
 const made = (id, description, inputSchema, execute) =>
@@ -19,10 +19,10 @@ const own = { id: 'clerk', name: 'clerk', instructions: task.instructions, tools
 const agent = new Agent({ ...own, model: task.wire === 'openai' ? routed : sdkModel });
 const stopWhen = [() => report !== undefined, ({ steps }) => steps.length >= task.maxRequests];
 const best = { toolChoice: 'required', stopWhen, maxSteps: task.maxRequests };
-const messages = [{ role: 'user', content: task.prompt }];
+const messages = JSON.parse((isBest && kept) || JSON.stringify([{ role: 'user', content: task.prompt }]));
 for (const _ of isBest ? rounds : [1]) {
-  let kept = [];
-  const onStepFinish = ({ response }) => (kept = response?.messages ?? kept);
+  let last = [];
+  const onStepFinish = ({ response }) => keep(JSON.stringify([...messages, ...(last = response?.messages ?? last)]));
   try {
     const { text, error } = await agent.generate(messages, { ...(isBest && best), onStepFinish });
     if (error !== undefined) throw error;
@@ -32,7 +32,7 @@ for (const _ of isBest ? rounds : [1]) {
     if (!isBest) say('failed', why);
   }
   if (report !== undefined) break;
-  messages.push(...kept, { role: 'user', content: goOn });
+  messages.push(...last, { role: 'user', content: goOn });
 }
 if (isBest) sayReport(report, why);
 process.exit(0);

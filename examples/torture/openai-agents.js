@@ -1,38 +1,38 @@
-/** OpenAI's Agents SDK over chat completions or Responses. `best`: it must call a tool for the answer, with more retries and a loop. */
-import { Agent, OpenAIChatCompletionsModel, OpenAIResponsesModel, run, setTracingDisabled, tool } from '@openai/agents';
+/** OpenAI's Agents SDK. `best`: a tool for the answer, more retries, a loop until it was called, and the run in a file. */
+import * as sdk from '@openai/agents';
 import OpenAI from 'openai';
-import { call, goOn, reportInput, rounds, say, sayReport, task } from './tools.js';
+import { z } from 'zod';
+import { call, goOn, keep, kept, reportInput, rounds, say, sayReport, task } from './tools.js';
 
-setTracingDisabled(true);
+sdk.setTracingDisabled(true);
 const isBest = task.settings === 'best';
-// The model is shown what the tool's server said.
 const errorFunction = (_, error) => error.message;
 const tools = task.tools.map(({ name, description, inputSchema: parameters }) =>
-  tool({ name, description, parameters, strict: false, errorFunction, execute: (input) => call(name, input) }),
+  sdk.tool({ name, description, parameters, strict: false, errorFunction, execute: (input) => call(name, input) }),
 );
 let report;
-const execute = (given) => (report = given).content;
-const parameters = { ...reportInput, additionalProperties: true };
-const final = tool({ name: 'final_report', description: 'Ends the task.', parameters, strict: false, execute });
+const ends = { name: 'final_report', description: 'Ends the task.', execute: (given) => (report = given).content };
 const client = new OpenAI({ baseURL: task.baseUrl, apiKey: 'none', ...(isBest && { maxRetries: 4 }) });
-const Model = task.wire === 'openai' ? OpenAIChatCompletionsModel : OpenAIResponsesModel;
-const model = new Model(client, task.model);
+const api = task.wire === 'openai' ? 'OpenAIChatCompletionsModel' : 'OpenAIResponsesModel';
+const model = new sdk[api](client, task.model);
 const forced = { toolUseBehavior: { stopAtToolNames: ['final_report'] }, modelSettings: { toolChoice: 'required' } };
-const own = { name: 'clerk', instructions: task.instructions, model };
-const agent = isBest
-  ? new Agent({ ...own, tools: [...tools, final], ...forced, resetToolChoice: false })
-  : new Agent({ ...own, tools });
-let [input, why] = [task.prompt, 'it ended without a report'];
-for (const _ of isBest ? rounds : [1]) {
-  try {
-    const { finalOutput, history } = await run(agent, input, isBest ? { maxTurns: task.maxRequests } : {});
-    if (!isBest) say('done', finalOutput ?? '');
-    input = [...history, { role: 'user', content: goOn }];
-  } catch (error) {
-    why = error.message;
-    if (!isBest) say('failed', why);
-    if (error.state !== undefined) input = [...error.state.history, { role: 'user', content: goOn }];
+const own = { name: 'clerk', instructions: task.instructions, model, tools };
+const parameters = z.fromJSONSchema(reportInput);
+const more = isBest && { tools: [...tools, sdk.tool({ ...ends, parameters })], ...forced, resetToolChoice: false };
+const agent = new sdk.Agent({ ...own, ...more });
+
+async function best() {
+  const begun = (input) => new sdk.RunState(new sdk.RunContext(), input, agent, task.maxRequests);
+  let [state, why] = [kept === null ? begun(task.prompt) : await sdk.RunState.fromString(agent, kept), 'no report'];
+  const respond = model.getResponse.bind(model);
+  model.getResponse = (request) => keep(state.toString()) ?? respond(request);
+  for (const _ of rounds) {
+    await sdk.run(agent, state).catch((error) => (why = error.message));
+    if (report !== undefined) break;
+    state = begun([...state.history, { role: 'user', content: goOn }]);
   }
-  if (report !== undefined) break;
+  sayReport(report, why);
 }
-if (isBest) sayReport(report, why);
+const said = ({ finalOutput }) => say('done', finalOutput ?? '');
+if (isBest) await best();
+else await sdk.run(agent, task.prompt).then(said, (error) => say('failed', error.message));

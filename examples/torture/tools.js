@@ -1,4 +1,6 @@
-/** What all loops of the suite share: their task, how its tools are called, and how they say how they ended. */
+/** What all loops of the suite share: their task, how its tools are called, what they keep, and how they say how they ended. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+
 export const task = JSON.parse(process.env.TORTURE_TASK);
 
 /** Makes a call of a tool; one with a key is made once. Throws with what the tool's server said. */
@@ -9,6 +11,12 @@ export async function call(name, input, key) {
   if (!response.ok) throw new Error(text);
   return text;
 }
+
+const file = `${task.state}/kept.json`;
+
+/** For a loop that goes on after a kill: a text that the folder of the task has kept; null at first. */
+export const kept = existsSync(file) ? readFileSync(file, 'utf8') : null;
+export const keep = (text) => writeFileSync(file, text);
 
 /** For a loop that reports by a tool: its input, and what it is told if it ends without. */
 export const reportInput = {

@@ -154,12 +154,14 @@ The same, but killed after a call was carried out (one that only reads, too) and
 
 ${table(['loop', ...judgementHeads], killed.effect)}
 
-Two programs keep something in that folder, and pass on a key that stays the same for a call that is made again: Pawl's
-a journal, which is one line, and Pawl's own keys; LangChain's the checkpoints of LangGraph's own \`MemorySaver\`, which
-a class of 20 lines writes to a file, and the ids that the model gave its calls, which providers do not promise to be
-unique. Without a key both do things twice in the second table, as any loop must. Mastra's memory keeps messages of
-turns that ended; OpenAI Agents can serialise a run that waits for an approval; the AI SDK and pi leave it to their
-users. A loop that keeps nothing begins again, so these tables say what a process that dies costs without a store.
+Each program keeps what its library lets it keep: Pawl's a journal; LangChain's the checkpoints of LangGraph's own
+\`MemorySaver\`, which a class of 20 lines writes to a file; OpenAI Agents' its serialised \`RunState\`; the others their
+list of messages, after each step. So a kill between two steps costs none of them anything.
+
+A call whose answer was lost is made again by all of them. It is made once only where the tools get a key that stays the
+same: Pawl gives each call one, and LangChain's program passes on the id that the model gave the call, which providers do
+not promise to be unique. What the others keep is from before that reply, so they ask for it again, and its calls have
+other ids.
 
 ## Which fault was one too many
 
@@ -177,9 +179,10 @@ ${table(
 - The model is a script that does every task right, but for the faults. Real models also do tasks wrong, which no loop
   mends: a false claim that is made by the tool for the answer (\`claimed_by_report\`) is believed by every loop, Pawl's
   too.
-- *Best* means: a tool for the answer, which the model must call where the library can say so; more retries of requests;
-  and a loop around it, up to five rounds, until there is an answer. *Defaults* is the library's shortest program. A reply
-  without a call never comes where a call was required.
+- *Best* means: a tool for the answer, whose input is checked, and which the model must call where the library can say so;
+  more retries of requests; a loop around it, up to five rounds, until there is an answer; and a file of what was done.
+  *Defaults* is the library's shortest program. Where a call is required, a text does not come, but an empty or filtered
+  reply still may.
 - Pawl's authors wrote the suite, the worlds and the programs. The seed was not chosen by its outcome;
   \`npm run compare -- --seed TEXT\` takes another.
 - What Pawl pays for this: more requests where others give up, and what the next table tells.

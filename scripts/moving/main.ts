@@ -78,6 +78,7 @@ async function outcomeOf(program: string, fault: (index: number) => ScriptedResp
   const [, thrown = 'error'] =
     /^(?:Uncaught )?\[?(\w*Error)\b/m.exec(errors) ?? /(?:new |name: ')(\w+Error)\b/.exec(errors) ?? [];
   const said = output.trim() === '' ? 'nothing' : `\`${output.trim().replaceAll(/\s+/g, ' ')}\``;
+  if (code === null) return `hangs (${sent})`;
   return `${code === 0 ? said : `throws \`${thrown}\``} (${sent})`;
 }
 

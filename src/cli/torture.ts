@@ -12,8 +12,12 @@ export async function tortureCommand(command: readonly string[], flags: Flags): 
   const show = (result: TaskResult) => {
     if (!json && result.judgement !== 'right') process.stdout.write(`${lineOf(result)}\n`);
   };
-  const report = await torture(
+  const interrupted = new AbortController();
+  const interrupt = () => interrupted.abort();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupt);
+  const running = torture(
     {
+      signal: interrupted.signal,
       command: command.length > 0 ? command : [process.execPath, packageFile('examples/torture/pawl.js')],
       ...(kills !== undefined && { kills }),
       ...(wire !== undefined && { wire }),
@@ -27,6 +31,12 @@ export async function tortureCommand(command: readonly string[], flags: Flags): 
     },
     show,
   );
+  const report = await running.catch((error) => {
+    if (interrupted.signal.aborted) return null;
+    throw error;
+  });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, interrupt);
+  if (report === null) return exitCodes.aborted;
   process.stdout.write(json ? `${JSON.stringify(report)}\n` : tortureText(report));
   if (flags.output !== undefined) writeFile(flags.output, `${JSON.stringify(report, null, 2)}\n`);
   if (flags.badge !== undefined) writeFile(flags.badge, `${JSON.stringify(tortureBadge(report))}\n`);

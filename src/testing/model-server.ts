@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { check } from '../input/check.ts';
 import { messageOf } from '../input/errors.ts';
 import { count, flag, oneOf, text } from '../input/shapes.ts';
+import { isRecord } from '../platform/plain-json.ts';
 import { replySchema } from './rehearsal-model.ts';
 import type { ScriptedResponse } from './scripted-response.ts';
 import { anthropicMessages } from './wires/anthropic.ts';
@@ -106,7 +107,10 @@ export async function startModelServer(script: ServerScript): Promise<ModelServe
       })
       .catch((error) => {
         if (outgoing.headersSent) outgoing.destroy();
-        else outgoing.writeHead(500, json).end(errorBody(wireOf(incoming), 500, { message: messageOf(error) }));
+        else {
+          const status = error instanceof BadRequest ? 400 : 500;
+          outgoing.writeHead(status, json).end(errorBody(wireOf(incoming), status, { message: messageOf(error) }));
+        }
       });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -139,9 +143,22 @@ async function receive(incoming: IncomingMessage): Promise<RecordedRequest> {
   );
   const wire = wireOf(incoming);
   const path = incoming.url ?? '';
-  const body = chunks.length === 0 ? { messages: [] } : JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  const body = chunks.length === 0 ? { messages: [] } : requestBody(Buffer.concat(chunks).toString('utf8'));
   const streams = wire === 'gemini' ? path.includes(':stream') : body.stream === true;
   return { wire, streams, method: incoming.method ?? '', path, headers, body };
+}
+
+class BadRequest extends Error {}
+
+function requestBody(text: string): RequestBody {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch (error) {
+    throw new BadRequest(messageOf(error));
+  }
+  if (!isRecord(body)) throw new BadRequest('the body is no object');
+  return body as RequestBody;
 }
 
 async function respond(

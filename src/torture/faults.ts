@@ -30,6 +30,12 @@ const ofInput =
       ? null
       : { ...reply, calls: [{ ...first, input: change(first.input as Record<string, unknown>) }, ...others] };
 
+/** An input as a text, which Anthropic sends only in a stream: a whole message has objects. */
+const asText =
+  (fault: Fault): Fault =>
+  (reply, chance, asked) =>
+    asked.wire === 'anthropic' && !asked.streams ? null : fault(reply, chance, asked);
+
 const soon = { 'retry-after-ms': '20', 'retry-after': '0' };
 const withoutFirst = (input: Record<string, unknown>) => Object.fromEntries(Object.entries(input).slice(1));
 
@@ -44,8 +50,8 @@ export const replyFaults: Record<string, Fault> = {
     return mustCall ? null : { text: claim };
   },
   unknown_tool: () => ({ calls: [{ name: 'do_the_task', input: {} }] }),
-  cut_input: ofInput((input) => inputText(input).slice(0, -2)),
-  input_twice_encoded: ofInput((input) => JSON.stringify(JSON.stringify(input))),
+  cut_input: asText(ofInput((input) => inputText(input).slice(0, -2))),
+  input_twice_encoded: asText(ofInput((input) => JSON.stringify(JSON.stringify(input)))),
   missing_field: ofInput(withoutFirst),
   wrong_type: ofInput((input) => Object.fromEntries(Object.keys(input).map((name) => [name, [name]]))),
   one_call_unknown: ({ calls = [], ...reply }) =>
@@ -58,10 +64,11 @@ export const replyFaults: Record<string, Fault> = {
     first === undefined || mustCall
       ? null
       : { text: `<tool_call>${JSON.stringify({ name: first.name, arguments: first.input })}</tool_call>` },
-  input_over_the_length: ({ calls: [first] = [] }) =>
+  input_over_the_length: asText(({ calls: [first] = [] }) =>
     first === undefined
       ? null
       : { calls: [{ ...first, input: inputText(first.input).slice(0, -5) }], finishReason: 'length' },
+  ),
   text_over_the_length: uncalled({ text: 'First I look at what there', finishReason: 'length' }),
   filtered: () => ({ text: 'I can', finishReason: 'content-filter' }),
   // The other wires say nothing of calls at the end.

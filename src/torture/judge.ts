@@ -1,5 +1,5 @@
 import { stuckAnswer } from './scripted-model.ts';
-import { goldWorld, type LivedWorld, type Task, type World } from './world.ts';
+import { canonical, carryOut, LivedWorld, type Task, type World } from './world.ts';
 
 /** What became of a task, the worst that is true of it. */
 export const judgements = ['right', 'failed', 'claimed', 'twice', 'exceeded', 'hung'] as const;
@@ -21,8 +21,9 @@ export type Judged = {
 export async function judgementOf({ world, task, lived, end, requests, maxRequests }: Judged): Promise<Judgement> {
   if (requests > maxRequests || end === 'killed') return 'exceeded';
   if (end === null) return 'hung';
-  const gold = await goldWorld(world, task);
+  const gold = new LivedWorld(world);
   try {
+    await carryOut(task, gold);
     if (hasMore(lived, gold)) return 'twice';
     if (end.status === 'failed' || end.answer.includes(stuckAnswer)) return 'failed';
     return (await lived.hash()) === (await gold.hash()) ? 'right' : 'claimed';
@@ -31,7 +32,7 @@ export async function judgementOf({ world, task, lived, end, requests, maxReques
   }
 }
 
-/** Whether a call that changes something was carried out more often than it should. */
+/** Whether a call of the task that changes something was carried out more often than it should. */
 function hasMore(lived: LivedWorld, gold: LivedWorld): boolean {
   const [made, wanted] = [effectsOf(lived), effectsOf(gold)];
   return [...made].some(([call, count]) => count > (wanted.get(call) ?? Number.POSITIVE_INFINITY));
@@ -39,9 +40,10 @@ function hasMore(lived: LivedWorld, gold: LivedWorld): boolean {
 
 function effectsOf({ ledger }: LivedWorld): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const { name, input, error, isEffect } of ledger) {
-    const key = JSON.stringify([name, Object.entries(input).sort()]);
-    if (error === null && isEffect) counts.set(key, (counts.get(key) ?? 0) + 1);
+  for (const { name, input, isEffect } of ledger) {
+    if (!isEffect) continue;
+    const key = canonical([name, input]);
+    counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   return counts;
 }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { systemClock } from '../host/clock.ts';
+import { endGroup, startGroup } from '../platform/node-only/process-groups.ts';
 import type { Wire } from '../testing/model-server.ts';
 import type { LoopEnd } from './judge.ts';
 import type { WorldTool } from './world.ts';
@@ -23,36 +24,39 @@ export type TortureTask = {
   run: number;
 };
 
+/** How long the output of a loop that has ended may stay open, in ms. */
+const holdMs = 500;
+
 /** Characters of the output that are kept: the last line counts. */
 const mostOutput = 1_000_000;
 
 /** Runs the loop once. `killable` is given what kills it. */
 export function runOf(
-  { command: [program = '', ...args], timeoutMs }: { command: readonly string[]; timeoutMs: number },
+  {
+    command: [program = '', ...args],
+    timeoutMs,
+    signal,
+  }: { command: readonly string[]; timeoutMs: number; signal?: AbortSignal | undefined },
   task: TortureTask,
   killable: (kill: () => void) => void,
 ): Promise<LoopEnd> {
   return new Promise((resolve) => {
     const env = { ...process.env, TORTURE_TASK: JSON.stringify(task) };
     // A group of its own: a loop may be started by a shell, or by a tool such as npx.
-    const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    const child = startGroup(() => spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true }));
     let [output, errors] = ['', ''];
     let [isKilled, isLate] = [false, false];
-    const killAll = () => {
-      try {
-        if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-      } catch {
-        // It has ended already.
-      }
+    const end = () => {
+      if (child.pid !== undefined) endGroup(child.pid);
     };
-    process.once('exit', killAll);
     const inTime = systemClock.alarm(timeoutMs, () => {
       isLate = true;
-      killAll();
+      end();
     });
+    signal?.addEventListener('abort', end, { once: true });
     killable(() => {
       isKilled = true;
-      killAll();
+      end();
     });
     child.stdout.setEncoding('utf8').on('data', (data) => {
       output = `${output}${data}`.slice(-mostOutput);
@@ -63,11 +67,17 @@ export function runOf(
     child.once('error', (error) => {
       errors = error.message;
     });
-    // What it leaves behind ends with it.
-    child.once('exit', killAll);
+    // What it leaves behind ends with it; what has left its group may hold its output open.
+    child.once('exit', () => {
+      end();
+      systemClock.alarm(holdMs, () => {
+        child.stdout.destroy();
+        child.stderr.destroy();
+      });
+    });
     child.once('close', (code) => {
       inTime();
-      process.off('exit', killAll);
+      signal?.removeEventListener('abort', end);
       if (isLate) resolve(null);
       else resolve(isKilled ? 'killed' : endOf(code, output, errors));
     });

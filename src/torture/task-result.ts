@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PawlError } from '../input/errors.ts';
 import { type RecordedRequest, startModelServer, type Wire } from '../testing/model-server.ts';
 import type { ScriptedResponse } from '../testing/scripted-response.ts';
 import { chances, faultFor, faultNames, isReplyFault, type ToolFault } from './faults.ts';
@@ -38,7 +39,11 @@ type How = {
   maxRequests: number;
   timeoutMs: number;
   settings: string;
+  signal?: AbortSignal | undefined;
 };
+
+/** Bytes that Linux takes in one variable of the environment, less some room. */
+const mostTask = 128_000;
 
 /** What arrives at the model's server. */
 const paths: Record<Wire, RegExp> = {
@@ -64,7 +69,17 @@ export async function taskResult(world: World, task: Task, how: How): Promise<Ta
       ...{ toolUrl: tools.url, baseUrl: server.url, model: 'torture', wire, maxRequests, settings, state },
       tools: task.tools ?? world.tools,
     };
-    const started = (count: number) => runOf(how, { ...told, run: count }, (kill) => run.killedBy(kill));
+    const length = Buffer.byteLength(JSON.stringify(told));
+    if (length > mostTask)
+      throw new PawlError(
+        'invalid_options',
+        `The task ${task.id} has ${length} bytes: an environment variable takes ${mostTask}.`,
+      );
+    const started = async (count: number) => {
+      const end = await runOf(how, { ...told, run: count }, (kill) => run.killedBy(kill));
+      how.signal?.throwIfAborted();
+      return end;
+    };
     let end = await started(1);
     if (end === 'killed' && run.requests <= maxRequests) {
       run.faults.push(`${run.requests}: killed`);
@@ -75,10 +90,10 @@ export async function taskResult(world: World, task: Task, how: How): Promise<Ta
     const answer = end === null || end === 'killed' ? '' : end.answer;
     return { id: task.id, judgement, requests, sent, cached, toolCalls: lived.ledger.length, faults, answer };
   } finally {
+    rmSync(state, { recursive: true, force: true });
     await server.close();
     await tools.close();
     await run.lived.close();
-    rmSync(state, { recursive: true, force: true });
   }
 }
 

@@ -29,18 +29,22 @@ export async function startToolServer(world: LivedWorld, watch: ToolWatch): Prom
       for await (const chunk of incoming) chunks.push(chunk);
       const name = decodeURIComponent(incoming.url?.slice(1) ?? '');
       const input = Buffer.concat(chunks).toString('utf8');
-      const key = incoming.headers['idempotency-key'];
-      const before = typeof key === 'string' ? known.get(key) : undefined;
+      const { 'idempotency-key': given } = incoming.headers;
+      // A key stands for one call: that of another call with the same key is another.
+      const key = given === undefined ? null : `${given} ${name} ${input}`;
+      const before = key === null ? undefined : known.get(key);
       if (before !== undefined) return answer(200, { ok: true, result: await before });
       const fault = watch.faultOf(name, input);
       if (fault === 'tool_busy') return answer(503, { ok: false, error: `${name} is busy: try again` });
       if (fault === 'tool_reset') return incoming.socket.resetAndDestroy();
-      if (fault === 'tool_slow') await sleep(systemClock, slowMs);
-      const made = world.call(name, JSON.parse(input));
-      if (typeof key === 'string') known.set(key, made);
+      const made = (async () => {
+        if (fault === 'tool_slow') await sleep(systemClock, slowMs);
+        return world.call(name, JSON.parse(input));
+      })();
+      if (key !== null) known.set(key, made);
       const result = await made.catch((error) => {
         // Refused, it may be made again.
-        known.delete(String(key));
+        if (key !== null) known.delete(key);
         throw error;
       });
       if (watch.onEffect()) answer(200, { ok: true, result });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { check } from '../input/check.ts';
 import { PawlError } from '../input/errors.ts';
 import { milliseconds, oneOf, text } from '../input/shapes.ts';
+import { commonOptions } from '../session/common-options.ts';
 import { type Wire, wires } from '../testing/model-server.ts';
 import { faultNames } from './faults.ts';
 import { type Judgement, judgements } from './judge.ts';
@@ -43,6 +44,8 @@ export type TortureOptions = {
   jobs?: number;
   /** Passed on to the loop, which says what it means. Default: `best`. */
   settings?: string;
+  /** Ends the run: the loops end, and `torture` rejects with its reason. */
+  signal?: AbortSignal;
 };
 
 export type TortureReport = {
@@ -83,6 +86,7 @@ const optionsSchema = z.strictObject({
   timeoutMs: milliseconds.default(60_000),
   jobs: few.default(2),
   settings: text.default('best'),
+  signal: commonOptions.signal,
 } satisfies Record<keyof TortureOptions, z.ZodType>);
 
 type Given = z.infer<typeof optionsSchema>;
@@ -131,7 +135,15 @@ async function reportAmong(
       onTask(result);
     }
   };
-  await Promise.all(Array.from({ length: given.jobs }, work));
+  const working = Array.from({ length: given.jobs }, () =>
+    work().catch((error) => {
+      // No other task begins, and those that are being worked on end first.
+      left.length = 0;
+      return { error };
+    }),
+  );
+  const failed = (await Promise.all(working)).find((one) => one !== undefined);
+  if (failed !== undefined) throw failed.error;
   const tasks = chosen.flatMap(({ task }) => results.get(task.id) ?? []);
   const totals = Object.fromEntries(
     judgements.map((judgement) => [judgement, tasks.filter((one) => one.judgement === judgement).length]),

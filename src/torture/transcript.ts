@@ -48,9 +48,10 @@ const readers: Record<Wire, Reader> = {
     type Part = { functionCall?: Named; functionResponse?: Named };
     for (const part of objectsIn<{ parts?: unknown }>(contents).flatMap(({ parts }) => objectsIn<Part>(parts))) {
       const { functionCall: call, functionResponse: response } = part;
-      // Gemini gives its calls no ids: the next result of that name is the one of the first call that has none.
-      if (call !== undefined) made({ id: call.name, name: call.name ?? '', input: parsed(call.args), result: null });
-      if (response !== undefined) answered(response.name, JSON.stringify(response.response));
+      // Without ids, the next result of a name is the one of the first call that has none.
+      if (call !== undefined)
+        made({ id: call.id ?? call.name, name: call.name ?? '', input: parsed(call.args), result: null });
+      if (response !== undefined) answered(response.id ?? response.name, JSON.stringify(response.response));
     }
   },
 };
@@ -89,11 +90,19 @@ export function toolsIn({ tools }: RequestBody): Map<string, string[]> {
   );
 }
 
-/** Whether a request says that the model must call a tool. */
-export function mustCall({ tool_choice: choice, toolConfig }: RequestBody): boolean {
-  const { type } = (choice ?? {}) as { type?: string };
-  const { functionCallingConfig: { mode } = {} } = (toolConfig ?? {}) as { functionCallingConfig?: { mode?: string } };
-  return ['required', 'any'].includes(String(type ?? choice ?? mode).toLowerCase());
+/** Whether a request says that the model must call a tool, any or a certain one. */
+export function mustCall({ tool_choice: choice, toolConfig, tool_config }: RequestBody): boolean {
+  type Choice = { type?: string; mode?: string; allowed_tools?: { mode?: string } };
+  const { type, mode, allowed_tools } = (typeof choice === 'object' ? (choice ?? {}) : { type: choice }) as Choice;
+  const asked =
+    type === 'allowed_tools' ? (mode ?? allowed_tools?.mode) : (type ?? geminiMode(toolConfig ?? tool_config));
+  return ['required', 'any', 'tool', 'function'].includes(String(asked).toLowerCase());
+}
+
+function geminiMode(config: unknown): string | undefined {
+  type Config = { functionCallingConfig?: { mode?: string }; function_calling_config?: { mode?: string } };
+  const { functionCallingConfig, function_calling_config } = (config ?? {}) as Config;
+  return (functionCallingConfig ?? function_calling_config)?.mode;
 }
 
 /** A request in the order in which providers cache it: tools, instructions, messages. */

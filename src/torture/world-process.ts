@@ -5,7 +5,8 @@ import type { Json, JsonObject } from '../../machines/index.ts';
 import { systemClock } from '../host/clock.ts';
 import { check } from '../input/check.ts';
 import { PawlError } from '../input/errors.ts';
-import { Refused, type World, type WorldDatabase } from './world.ts';
+import { endGroup, startGroup } from '../platform/node-only/process-groups.ts';
+import { canonical, Refused, type Task, type World, type WorldDatabase } from './world.ts';
 
 /** Characters of what it wrote to standard error that an error shows. */
 const mostErrors = 2_000;
@@ -48,7 +49,7 @@ class AnsweringProcess {
   private readonly commandLine: string;
   private readonly longestMs: number;
   private readonly child: ChildProcessWithoutNullStreams;
-  private readonly closed: Promise<void>;
+  private readonly ended: Promise<void>;
   private readonly waiting: { resolve: (answer: unknown) => void; reject: (error: Error) => void }[] = [];
   private errors = '';
   private why: Error | null = null;
@@ -57,7 +58,7 @@ class AnsweringProcess {
     this.commandLine = commandLine;
     this.longestMs = longestMs;
     // A group of its own: the shell starts the program.
-    this.child = spawn(commandLine, { shell: true, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+    this.child = startGroup(() => spawn(commandLine, { shell: true, stdio: ['pipe', 'pipe', 'pipe'], detached: true }));
     const { stdin, stdout, stderr } = this.child;
     stderr.setEncoding('utf8').on('data', (text) => {
       this.errors = `${this.errors}${text}`.slice(-mostErrors);
@@ -66,9 +67,9 @@ class AnsweringProcess {
     // Told by the end of the process.
     stdin.on('error', () => {});
     this.child.once('error', ({ message }) => this.fail(`does not start: ${message}`));
-    this.closed = new Promise((resolve) => this.child.once('close', () => resolve()));
+    // What has left its group may hold its output open.
+    this.ended = new Promise((resolve) => this.child.once('exit', () => resolve()));
     this.child.once('close', (code) => this.fail(`ended (exit code ${code})`));
-    process.once('exit', this.kill);
   }
 
   /** Rejects with `invalid_options` if the program ends, is silent for too long, or says something else. */
@@ -86,8 +87,8 @@ class AnsweringProcess {
 
   async end(): Promise<void> {
     this.kill();
-    await this.closed;
-    process.off('exit', this.kill);
+    if (this.child.pid !== undefined) await this.ended;
+    for (const stream of [this.child.stdout, this.child.stderr]) stream.destroy();
   }
 
   /** A line that is no answer would be taken for that of the next question. */
@@ -110,13 +111,9 @@ class AnsweringProcess {
     this.kill();
   }
 
-  private readonly kill = () => {
-    try {
-      if (this.child.pid !== undefined) process.kill(-this.child.pid, 'SIGKILL');
-    } catch {
-      // It has ended already.
-    }
-  };
+  private kill(): void {
+    if (this.child.pid !== undefined) endGroup(this.child.pid);
+  }
 }
 
 /**
@@ -129,16 +126,44 @@ export async function startWorld(commandLine: string, timeoutMs: number): Promis
   const program = new AnsweringProcess(commandLine, timeoutMs / 2);
   try {
     const world = await program.ask({ describe: true }, worldSchema, timeoutMs);
+    const problem = world.tasks
+      .map((task, at) => problemOf(task, world.tasks.slice(0, at)))
+      .find((one) => one !== null);
+    if (problem !== undefined) throw new PawlError('invalid_options', `options.world: ${problem}`);
     let databases = 0;
     const begin = () => {
       databases += 1;
       return databaseOf(program, databases);
     };
+    await checkHash(begin);
     return { ...world, begin, end: () => program.end() };
   } catch (error) {
     await program.end();
     throw error;
   }
+}
+
+/** What is wrong with a task; null if nothing is. */
+function problemOf({ id, rounds }: Task, before: readonly Task[]): string | null {
+  if (before.some((other) => other.id === id)) return `two tasks have the id '${id}'`;
+  const calls = rounds.flat().map(({ name, input }) => canonical([name, input]));
+  if (calls.length === 0) return `the task '${id}' has no calls`;
+  const again = calls.find((call, at) => calls.indexOf(call) < at);
+  // The model sees what was answered, so it would never ask for the second.
+  return again === undefined ? null : `the task '${id}' has the same call twice: ${again}`;
+}
+
+/** Databases in which nothing has happened must be alike. */
+async function checkHash(begin: () => WorldDatabase): Promise<void> {
+  const [one, other] = [begin(), begin()];
+  const [hash, again, third] = [await one.hash(), await one.hash(), await other.hash()];
+  if (hash !== again || hash !== third)
+    throw new PawlError(
+      'invalid_options',
+      'options.world: databases in which nothing has happened have different hashes',
+    );
+  await one.close();
+  await other.close();
 }
 
 function databaseOf(program: AnsweringProcess, database: number): WorldDatabase {

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../../machines/index.ts';
+import { PawlError } from '../input/errors.ts';
 
 /** What a tool of a world refuses: it has no effect. */
 export class Refused extends Error {}
@@ -85,11 +86,20 @@ export class LivedWorld {
   }
 }
 
-/** The world after a task was carried out as it should be. */
-export async function goldWorld(world: World, { rounds }: Task): Promise<LivedWorld> {
-  const lived = new LivedWorld(world);
-  for (const { name, input } of rounds.flat()) await lived.call(name, input);
-  return lived;
+/** Makes the calls of a task. Rejects with `invalid_options` if the world refuses one: then nobody can carry it out. */
+export async function carryOut({ id, rounds }: Task, lived: LivedWorld): Promise<void> {
+  for (const { name, input } of rounds.flat()) {
+    try {
+      await lived.call(name, input);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      const call = `${name} ${JSON.stringify(input)}`;
+      throw new PawlError(
+        'invalid_options',
+        `The world refuses a call of its own task ${id}, ${call}: ${error.message}`,
+      );
+    }
+  }
 }
 
 /** JSON whose fields are in the order of their names. */

@@ -121,12 +121,12 @@ describe('helpers for tests refuse what they would otherwise ignore', () => {
 
   it.each([
     ['a header that cannot be sent', [{ headers: { 'not a name': 'x' } }], '{"messages":[]}', 'not a name'],
-    ['a request that is not JSON', [{ text: 'a' }], '{', 'JSON'],
-  ])('%s is answered with 500 and the reason', async (_, script, body, reason) => {
+    ['a request that is not JSON', [{ text: 'a' }], '{', 'JSON', 400],
+  ])('%s is answered with an error and the reason', async (_, script, body, reason, status = 500) => {
     await using server = await startModelServer(script);
     const response = await fetch(`${server.url}/messages`, { method: 'POST', body });
     expect([response.status, await response.json()]).toEqual([
-      500,
+      status,
       { type: 'error', error: { type: 'scripted_error', message: expect.stringContaining(reason) } },
     ]);
   });

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +8,7 @@ import { type TortureOptions, torture } from '../../src/torture/index.ts';
 import { pawl } from '../support/pawl.ts';
 import { loopIn } from './support/loop.ts';
 
+const root = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'pawl-loops-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -82,9 +85,11 @@ await Promise.all([post('transfer', transfer, 'a'), post('transfer', transfer, '
 await post('transfer', transfer, 'b');
 await post('get_account', { account: 'ada-savings' });
 await post('get_account', 'no object');
+await post('get_account', null);
+await post('get_account', { account: 'ada-everyday' }, 'a');
 (await import('node:fs')).writeFileSync(${JSON.stringify(file)}, JSON.stringify(said));
 say('failed', 'no'); process.exit(0);`;
-    const expected = { ...one, judgement: 'failed', requests: 0, toolCalls: 4 };
+    const expected = { ...one, judgement: 'failed', requests: 0, toolCalls: 6 };
     expect(await tortured(loop('told', asks))).toEqual([expected]);
     const moved = { ok: true, result: { number: 1 } };
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual([
@@ -93,7 +98,51 @@ say('failed', 'no'); process.exit(0);`;
       [409, { ok: false, error: 'ada-savings has 0 cents' }],
       [200, { ok: true, result: { owner: 'ada', cents: 0, isOpen: true } }],
       [409, { ok: false, error: 'the input is no object' }],
+      [409, { ok: false, error: 'the input is no object' }],
+      // The key of another call says nothing of this one.
+      [200, { ok: true, result: { owner: 'ada', cents: 600_000, isOpen: true } }],
     ]);
+  });
+
+  it('a call that is slow is made once, though its client gives up and makes it again with the same key', async () => {
+    const gives = `
+const transfer = JSON.stringify({ from: 'ada-savings', to: 'ada-everyday', cents: 5000, memo: 'top up' });
+const made = (signal) => fetch(task.toolUrl + '/transfer', { method: 'POST', headers: { 'idempotency-key': 'k' }, body: transfer, signal });
+await made(AbortSignal.timeout(50)).catch(() => undefined);
+await (await made()).text();
+say('done', 'Moved.'); process.exit(0);`;
+    const found = await tortured(loop('gives up', gives), { faults: ['tool_slow'], toolRate: 1 });
+    expect(found).toEqual([{ ...one, judgement: 'right', requests: 0, toolCalls: 1, faults: ['transfer: tool_slow'] }]);
+  });
+
+  it('a loop that has ended is not waited for because of what it has let go', async () => {
+    const [program, file] = loop('lets go', "say('failed', 'no'); process.exit(0);");
+    const began = performance.now();
+    const found = await tortured(['sh', '-c', `setsid sleep 30 & "${program}" "${file}"`], { timeoutMs: 20_000 });
+    expect(found).toEqual([{ ...one, judgement: 'failed', requests: 0, toolCalls: 0 }]);
+    expect(performance.now() - began).toBeLessThan(20_000);
+  });
+
+  it('what ends the suite ends the loops that it runs', async () => {
+    const pids = join(folder, 'pids');
+    const stays = `(await import('node:fs')).appendFileSync(${JSON.stringify(pids)}, process.pid + ' ' + task.state + '\\n');
+await new Promise((resolve) => setTimeout(resolve, 60_000));`;
+    const args = ['--no-warnings', join(root, 'src/cli/main.ts'), 'torture', '--tasks', 'bank-01,bank-02', '--'];
+    const suite = spawn(process.execPath, [...args, ...loop('stays', stays)], { stdio: 'ignore' });
+    const begun = () =>
+      (existsSync(pids) ? readFileSync(pids, 'utf8').trim().split('\n') : []).map((line) => line.split(' '));
+    await expect.poll(begun).toHaveLength(2);
+    suite.kill('SIGTERM');
+    expect(await once(suite, 'exit')).toEqual([130, null]);
+    expect(begun().map(([, state = '']) => existsSync(state))).toEqual([false, false]);
+    const isAlive = ([pid]: string[]) => {
+      try {
+        return process.kill(Number(pid), 0);
+      } catch {
+        return false;
+      }
+    };
+    await expect.poll(() => begun().filter(isAlive)).toEqual([]);
   });
 
   it('faults come over the wire, and at tools, and are told', async () => {

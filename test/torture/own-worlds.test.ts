@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -90,7 +90,7 @@ describe('worlds of programs of their own', () => {
 
   it.each([
     ['dies at a call', broken('call', 'process.exit(3);'), 'ended (exit code 3)'],
-    ['never answers a call', broken('call', ''), 'answered nothing to {"database":1,"call":{'],
+    ['never answers a call', broken('call', ''), 'answered nothing to {"database":3,"call":{'],
     ['never says its hash', broken('hash', ''), 'answered nothing to {"database":1,"hash":true}'],
     [
       'answers a call by something else',
@@ -99,13 +99,39 @@ describe('worlds of programs of their own', () => {
     ],
     [
       'says more than it is asked',
-      broken('begin', 'console.log("{}"); console.log("{}");'),
+      broken('begin', 'console.log("{}"); if (asked.begin === 2) console.log("{}");'),
       'said what it was not asked: {}',
     ],
     ['answers with noise', broken('hash', 'console.log("loading …");'), 'answered no JSON: loading …'],
   ])('a program that %s ends the run, and says so', async (_, own, why) => {
     const error = await judged({ world: own, timeoutMs: 3_000 }).catch((one) => one);
     expect([error.code, error.message]).toEqual(['invalid_options', expect.stringContaining(why)]);
+  });
+
+  const twice = { ...task, rounds: [task.rounds[0], task.rounds[0]] };
+  it.each([
+    ['two tasks have the same id', counting([task, task]), "two tasks have the id 'once'"],
+    ['a task has no calls', counting([{ ...task, rounds: [[]] }]), "the task 'once' has no calls"],
+    ['a task wants the same call twice', counting([twice]), 'the task \'once\' has the same call twice: ["count",{}]'],
+    [
+      'its hash follows from nothing',
+      counting([task]).replace('String(databases.get(database))', 'String(Math.random())'),
+      'have different hashes',
+    ],
+    [
+      'it refuses a call of its own',
+      counting([{ ...task, rounds: [[{ name: 'guess', input: { a: 1 } }]] }]),
+      'refuses a call of its own task once, guess {"a":1}: there is no guess',
+    ],
+    ['a task is too long to hand over', counting([{ ...task, prompt: 'a'.repeat(140_000) }]), 'The task once has 140'],
+  ])('a world is refused if %s', async (_, text, why) => {
+    const kept = join(folder, 'kept');
+    rmSync(kept, { force: true });
+    const keeps = `(await import('node:fs')).writeFileSync(${JSON.stringify(kept)}, task.state);`;
+    const command = loop('says yes', `${keeps} say('done', 'Yes.'); process.exit(0);`);
+    const error = await judged({ world: world(text), command }).catch((one) => one);
+    expect([error.code, error.message]).toEqual(['invalid_options', expect.stringContaining(why)]);
+    expect(existsSync(kept) && existsSync(readFileSync(kept, 'utf8'))).toBe(false);
   });
 
   it('an id that the world does not have is refused, with one that it has', async () => {
@@ -119,14 +145,18 @@ describe('worlds of programs of their own', () => {
     expect([code, stdout]).toEqual([0, expect.stringContaining('1  right: the world is as it should be')]);
   });
 
-  it('tau-bench: a directory of its shape', async () => {
+  it.each([
+    ['airline', 'TASKS'],
+    ['retail', 'TASKS_TEST'],
+  ])('tau-bench: a directory of its shape, %s', async (domain, tasks) => {
     const home = written({
       'tau_bench/__init__.py': '',
       'tau_bench/envs/__init__.py': '',
-      'tau_bench/envs/airline/__init__.py': '',
-      'tau_bench/envs/airline/wiki.py': 'WIKI = "You book seats."',
-      'tau_bench/envs/airline/data/__init__.py': 'def load_data():\n    return {"seats": {"1A": None, "1B": None}}\n',
-      'tau_bench/envs/airline/tools/__init__.py': `
+      [`tau_bench/envs/${domain}/__init__.py`]: '',
+      [`tau_bench/envs/${domain}/wiki.py`]: 'WIKI = "You book seats."',
+      [`tau_bench/envs/${domain}/data/__init__.py`]:
+        'def load_data():\n    return {"seats": {"1A": None, "1B": None}}\n',
+      [`tau_bench/envs/${domain}/tools/__init__.py`]: `
 class Book:
     @staticmethod
     def invoke(data, seat, name):
@@ -141,26 +171,31 @@ class Book:
         return {"type": "function", "function": {"name": "book", "description": "Books.", "parameters": parameters}}
 ALL_TOOLS = [Book]
 `,
-      'tau_bench/envs/airline/tasks_test.py': `
+      [`tau_bench/envs/${domain}/tasks_test.py`]: `
 from types import SimpleNamespace as Some
 def book(**kwargs): return Some(name="book", kwargs=kwargs)
-TASKS = [
+${tasks} = [
     Some(instruction="Book 1A and 1B.", actions=[book(seat="1A", name="Ada"), book(seat="1B", name="Ben")], outputs=["2"]),
     Some(instruction="Book 9Z, else 1A.", actions=[book(seat="9Z", name="Cid"), book(seat="1A", name="Cid")], outputs=[]),
     Some(instruction="Say hello.", actions=[Some(name="respond", kwargs={"content": "hello"})], outputs=[]),
 ]
 `,
     });
-    expect(await judged({ world: `python3 '${join(examples, 'tau-bench.py')}' '${home}' airline` })).toEqual([
-      ['airline-000', 'right', 2],
-      ['airline-001', 'right', 1],
+    expect(await judged({ world: `python3 '${join(examples, 'tau-bench.py')}' '${home}' ${domain}` })).toEqual([
+      [`${domain}-000`, 'right', 2],
+      [`${domain}-001`, 'right', 1],
     ]);
   });
 
   it('BFCL: a folder of its shape', async () => {
     const parameters = {
       type: 'dict',
-      properties: { artist: { type: 'string' }, minutes: { type: 'float' }, tags: { type: 'tuple', items: {} } },
+      properties: {
+        artist: { type: 'string' },
+        minutes: { type: 'float' },
+        tags: { type: 'tuple', items: {} },
+        meta: { type: 'dict' },
+      },
       required: ['artist'],
     };
     const question = [[{ role: 'user', content: 'Play two songs.' }]];
@@ -168,13 +203,14 @@ TASKS = [
     const songs = [
       { 'music.play': { artist: ['Ella', 'Ella F.'], minutes: [3.5], tags: ['', ['jazz']] } },
       { 'music.play': { artist: ['Nina'], minutes: ['', 2], tags: [['a', 'b']] } },
+      { 'music.play': { artist: ['Bill'], meta: [{ format: 'wav', rate: [44] }] } },
     ];
     const home = written({
       'BFCL_v4_parallel.json': `${JSON.stringify({ id: 'parallel_0', question, function: functions })}\n`,
       'possible_answer/BFCL_v4_parallel.json': `${JSON.stringify({ id: 'parallel_0', ground_truth: songs })}\n`,
     });
     expect(await judged({ world: node(join(examples, 'bfcl.js'), home, 'parallel') })).toEqual([
-      ['parallel_0', 'right', 2],
+      ['parallel_0', 'right', 3],
     ]);
     const missing = await judged({ world: node(join(examples, 'bfcl.js'), home, 'simple') }).catch(
       (one) => one.message,

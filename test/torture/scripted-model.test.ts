@@ -3,6 +3,7 @@ import type { RequestBody, Wire } from '../../src/testing/model-server.ts';
 import { chances, faultFor, faultNames, isReplyFault } from '../../src/torture/faults.ts';
 import { nextReply } from '../../src/torture/scripted-model.ts';
 import { StoredResponses } from '../../src/torture/stored-responses.ts';
+import { mustCall } from '../../src/torture/transcript.ts';
 import type { Task } from '../../src/torture/world.ts';
 
 const task: Task = {
@@ -179,6 +180,41 @@ describe('the faults', () => {
       { name: 'final_report', input: { content: expect.stringContaining('Done') } },
     ]);
     expect(faultFor(reply, { ...one, asked: { ...asked, report: null } })?.response.text).toContain('Done');
+  });
+
+  it('a whole message of Anthropic has inputs that are objects', () => {
+    for (const [streams, name] of [
+      [true, 'cut_input'],
+      [false, 'empty'],
+    ] as const) {
+      const at = { seed: 'x', rate: 1, names: ['cut_input', 'empty'] };
+      const first = {
+        seed: 'x',
+        rate: 1,
+        names: ['cut_input', 'input_twice_encoded', 'input_over_the_length', 'empty'],
+      };
+      const found = faultFor(reply, {
+        ...(streams ? { ...at, names: ['cut_input'] } : first),
+        asked: { ...asked, wire: 'anthropic', streams },
+      });
+      expect([streams, found?.name]).toEqual([streams, name]);
+    }
+  });
+
+  it.each([
+    [{ tool_choice: 'required' }, true],
+    [{ tool_choice: { type: 'any' } }, true],
+    [{ tool_choice: { type: 'tool', name: 'a' } }, true],
+    [{ tool_choice: { type: 'function', function: { name: 'a' } } }, true],
+    [{ tool_choice: { type: 'allowed_tools', mode: 'required', tools: [] } }, true],
+    [{ toolConfig: { functionCallingConfig: { mode: 'ANY' } } }, true],
+    [{ tool_config: { function_calling_config: { mode: 'ANY' } } }, true],
+    [{ tool_choice: 'auto' }, false],
+    [{ tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [] } }, false],
+    [{ toolConfig: { functionCallingConfig: { mode: 'AUTO' } } }, false],
+    [{}, false],
+  ])('%j: a call is required: %s', (body, expected) => {
+    expect(mustCall({ messages: [], ...body })).toBe(expected);
   });
 
   it('one that cannot happen to a reply leaves its place to the next', () => {

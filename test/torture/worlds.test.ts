@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { judgementOf } from '../../src/torture/judge.ts';
-import { goldWorld, LivedWorld, Refused, type Round, type Task, type World } from '../../src/torture/world.ts';
+import { carryOut, LivedWorld, Refused, type Round, type Task, type World } from '../../src/torture/world.ts';
 import { worlds } from '../../src/torture/worlds/index.ts';
 
 const all = worlds.flatMap((world) => world.tasks.map((task) => ({ world, task })));
@@ -17,6 +17,28 @@ async function judgementAfter(world: World, task: Task, made: Round): Promise<st
   }
   return judgementOf({ world, task, lived, end: done, requests: 1, maxRequests: 1 });
 }
+
+async function goldWorld(world: World, task: Task): Promise<LivedWorld> {
+  const lived = new LivedWorld(world);
+  await carryOut(task, lived);
+  return lived;
+}
+
+it('a call that was made twice is noticed, in whatever order its fields come', async () => {
+  const note = { name: 'note', description: 'Notes.', inputSchema: {} };
+  const notes: unknown[] = [];
+  const world: World = {
+    ...{ name: 'notes', instructions: '', tools: [note], tasks: [] },
+    begin: () => ({
+      call: async (_, input) => notes.push(input),
+      hash: async () => String(notes.length),
+      close: async () => {},
+    }),
+  };
+  const task = { id: 't', prompt: 't', rounds: [[{ name: 'note', input: { at: { x: 1, y: 2 } } }]], answer: 't' };
+  const twice = [{ at: { x: 1, y: 2 } }, { at: { y: 2, x: 1 } }].map((input) => ({ name: 'note', input }));
+  expect(await judgementAfter(world, task, twice)).toBe('twice');
+});
 
 describe('the worlds of the torture suite', () => {
   it('are four, with twenty tasks each, all with an id and a prompt of their own', () => {

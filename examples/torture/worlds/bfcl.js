@@ -38,7 +38,10 @@ function schemaOf(schema) {
 
 /** The first of each field's possible values; "" means that it may be left out. */
 function inputOf(possible) {
-  const chosen = Object.entries(possible).map(([name, values]) => [name, values.find((value) => value !== '')]);
+  const chosen = Object.entries(possible).map(([name, values]) => [
+    name,
+    Array.isArray(values) ? values.find((value) => value !== '') : values,
+  ]);
   return Object.fromEntries(chosen.flatMap(([name, value]) => (value === undefined ? [] : [[name, valueIn(value)]])));
 }
 function valueIn(value) {

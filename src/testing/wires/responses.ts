@@ -9,15 +9,16 @@ const reasonsOfAnEarlyEnd: Record<string, string | undefined> = {
 type Item = { id: string; type: string; [key: string]: unknown };
 
 /** Returns the items of a reply, as a request may name them later. */
-export function responseItems({ text, reasoning, calls = [] }: ScriptedResponse, index: number): Item[] {
-  const message = { id: `msg_${index}`, type: 'message', role: 'assistant', status: 'completed' };
+export function responseItems({ text, reasoning, calls = [], finishReason }: ScriptedResponse, index: number): Item[] {
+  const status = finishReason === 'length' ? 'incomplete' : 'completed';
+  const message = { id: `msg_${index}`, type: 'message', role: 'assistant', status };
   return [
     ...(reasoning === undefined
       ? []
       : [{ id: `rs_${index}`, type: 'reasoning', summary: [{ type: 'summary_text', text: reasoning }] }]),
     ...(text === undefined ? [] : [{ ...message, content: [textPart(text)] }]),
     ...calls.map(({ name, input, id }, at) => ({
-      ...{ id: `fc_${index}_${at}`, type: 'function_call', status: 'completed' },
+      ...{ id: `fc_${index}_${at}`, type: 'function_call', status },
       ...{ call_id: id ?? `call_${index}_${at}`, name, arguments: inputText(input) },
     })),
   ];
