@@ -155,7 +155,7 @@ async function run(): Promise<void> {
 /** The demo, as a terminal shows it line by line. */
 async function terminal(): Promise<void> {
   const command = [process.execPath, 'src/cli/main.ts', 'demo', '--rehearsal', 'docs'];
-  writeFileSync('docs/pictures/terminal.svg', await terminalPicture('npx pawl demo', command));
+  writeFileSync('docs/pictures/terminal.svg', await terminalPicture('pawl demo', command));
 }
 
 /** The chat page of the examples, with a change to approve. */

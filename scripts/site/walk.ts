@@ -72,6 +72,10 @@ const questions: [string, RegExp][] = [
   ['force a tool', /How do I/],
   ['silence the logs', /How do I/],
   ['waits for approval', /How do I|Nothing lost/],
+  ['Ollama', /How do I/],
+  ['memory', /How do I/],
+  ['disable logs', /How do I/],
+  ['timeout', /How do I|Options/],
   ['createReactAgent', /Moving to Pawl/],
   ['prefix.broken', /Events|Control|Turn/],
 ];

@@ -26,7 +26,23 @@ export default defineConfig({
   lastUpdated: false,
   // Drawn by the repository's own pictures; a site without a network loads no fonts.
   themeConfig: {
-    search: { provider: 'local' },
+    search: {
+      provider: 'local',
+      options: {
+        // Decisions, machines and pictures are for those who are led there; a question wants an answer.
+        _render: (source, env, markdown) =>
+          /^(?:docs\/decisions|machines|visualizations|src|test|scripts)\b/.test(env.relativePath) ||
+          /\.(?:ts|tsx|js|css|json|yml|mjs)\.md$/.test(env.relativePath)
+            ? ''
+            : markdown.render(source, env),
+        miniSearch: {
+          searchOptions: {
+            boostDocument: (id: string) =>
+              /howto/.test(id) ? 3 : /\/guides\/|^\/docs\/(?:index|concepts)/.test(id) ? 2 : 1,
+          },
+        },
+      },
+    },
     outline: [2, 3],
     nav: [
       { text: 'First ten minutes', link: '/docs/' },

@@ -192,8 +192,9 @@ class Batch<Report> {
 
   /** A run that began meanwhile may have started it. */
   private async isRecorded(sessionId: string): Promise<boolean> {
-    const rows = this.known.has(sessionId) ? [] : await this.options.journal?.list({ idPrefix: sessionId });
-    return this.known.has(sessionId) || rows?.some((row) => row.sessionId === sessionId) === true;
+    if (this.known.has(sessionId)) return true;
+    const rows = await this.options.journal?.list({ sessionId });
+    return rows !== undefined && rows.length > 0;
   }
 
   /** Who holds a session may work on it, or have died, and then its lease runs out. */
