@@ -26,7 +26,7 @@ const rank = (path: string) => {
 };
 
 /** Files of code that are shown as pages, since documents link to them. */
-const code = new Set(['.ts', '.tsx', '.js', '.css', '.json', '.yml', '.mjs']);
+const code = new Set(['.ts', '.tsx', '.js', '.css', '.json', '.yml', '.mjs', '.py']);
 
 /** The page of a file: `README.md` is the index of its folder, that of the repository the overview. */
 function pageOf(path: string): string {

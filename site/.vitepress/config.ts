@@ -32,7 +32,7 @@ export default defineConfig({
         // Decisions, machines and pictures are for those who are led there; a question wants an answer.
         _render: (source, env, markdown) =>
           /^(?:docs\/decisions|machines|visualizations|src|test|scripts)\b/.test(env.relativePath) ||
-          /\.(?:ts|tsx|js|css|json|yml|mjs)\.md$/.test(env.relativePath)
+          /\.(?:ts|tsx|js|css|json|yml|mjs|py)\.md$/.test(env.relativePath)
             ? ''
             : markdown.render(source, env),
         miniSearch: {

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { systemClock } from '../host/clock.ts';
+import { PawlError } from '../input/errors.ts';
 import { endGroup, startGroup } from '../platform/node-only/process-groups.ts';
 import type { Wire } from '../testing/model-server.ts';
 import type { LoopEnd } from './judge.ts';
@@ -40,7 +41,7 @@ export function runOf(
   task: TortureTask,
   killable: (kill: () => void) => void,
 ): Promise<LoopEnd> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const env = { ...process.env, TORTURE_TASK: JSON.stringify(task) };
     // A group of its own: a loop may be started by a shell, or by a tool such as npx.
     const child = startGroup(() => spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true }));
@@ -64,8 +65,8 @@ export function runOf(
     child.stderr.setEncoding('utf8').on('data', (data) => {
       errors = `${errors}${data}`.slice(-mostOutput);
     });
-    child.once('error', (error) => {
-      errors = error.message;
+    child.once('error', ({ message }) => {
+      reject(new PawlError('invalid_options', `options.command: \`${program}\` does not start: ${message}`));
     });
     // What it leaves behind ends with it; what has left its group may hold its output open.
     child.once('exit', () => {

@@ -194,6 +194,7 @@ await new Promise((resolve) => setTimeout(resolve, 60_000));`;
     expect(await refused({ tasks: ['moon'] })).toContain('must have ids of tasks');
     expect(await refused({ faults: ['rain'] })).toContain('one of empty, ');
     expect(await refused({ jobs: 0 })).toContain('an integer from 1 to 64');
+    expect(await refused({ command: ['no-such-program'] })).toContain('`no-such-program` does not start');
   });
 
   it('pawl torture: Pawl itself under faults and a kill, its report and its badge', async () => {
