@@ -55,80 +55,79 @@ const optionsElsewhere = {
 };
 
 /** An agent definition; unknown options are rejected. Models, tools, servers and sub-agents are checked separately. */
-export const definitionSchema = z
-  .strictObject({
-    /** 1 to 64 characters in one line, with no space at either end. */
-    name: z.string({ error: agentNameRule }).regex(agentNamePattern, { error: agentNameRule }),
-    /** The system prompt: a string, or a function that returns it when a session starts. */
-    instructions: z
-      .union([z.string(), z.custom<InstructionsFunction>((value) => typeof value === 'function')], {
-        error: 'a string or a function',
-      })
-      .optional(),
-    /** The schema of the `context` that each session is given; it must check at once, as zod does. */
-    contextSchema: z.custom<SchemaFor<unknown>>().optional(),
-    /**
-     * Targets in order of preference: AI SDK language models, or `provider:model` strings; or `{ model, contextWindow, limits,
-     * gate }` for one with a context window of its own (T-6), or with limits that all sessions of the process keep (P-7).
-     */
-    models: z
-      .array(z.custom<ModelReference | ModelEntry>(), { error: 'an array of models' })
-      .min(1, { error: 'an array with at least one model' }),
-    /** Providers for `provider:model` strings, in addition to the installed AI SDK providers. */
-    providers: z
-      .record(z.string(), z.custom<ProviderV4>(isProvider, { error: 'an AI SDK provider, with `languageModel`' }))
-      .optional(),
-    /** AI SDK tools, or plain functions, by name. */
-    tools: z.record(z.string(), z.custom<LocalTool>()).optional(),
-    /** MCP servers by name; their tools become `name__tool`. */
-    mcpServers: z.record(z.string(), z.custom<McpServerDefinition>()).optional(),
-    /** How many calls run at once in all sessions of the process, by the name that tools have in `queue`. */
-    queues: z.record(nonBlank, count, { error: 'an object of numbers' }).optional(),
-    /** Agents as tools, by tool name; each call is a session with its own bound (B-7). */
-    agents: z.record(z.string(), z.custom<Agent>()).optional(),
-    /** Agents that may take the conversation over, by name, within the same bound (T-8); or `{ agent, input, onHandoff }`. */
-    handoffs: z.record(z.string(), z.custom<Agent | Handoff>()).optional(),
-    /** Checks what a session is given, before anything is sent (G-1). */
-    checkInput: aFunction.optional(),
-    /** Checks each reply before it is shown or its calls run (G-2). Checked replies do not stream. */
-    checkReply: aFunction.optional(),
-    /** Checks each report that its format accepted (G-3). */
-    checkReport: aFunction.optional(),
-    /** Called before each turn, to set its tools, instructions, models and settings (T-7). */
-    prepareTurn: z.custom<PrepareTurn>((value) => typeof value === 'function', { error: 'a function' }).optional(),
-    /** Whether, and how, its reports are used again where it is a sub-agent (C-9c). The input of `key` is `{ prompt }`. */
-    cache: z.custom<ToolCache>().optional(),
-    /** The agent's purpose, for agents that use it as a tool or hand over to it. */
-    description: text.optional(),
-    /** Every policy must allow a call. */
-    toolPolicies: z
-      .array(z.custom<ToolPolicy>((value) => typeof value === 'function', { error: 'a function' }))
-      .optional(),
-    /** The final report; default: `{ format: 'text' }`. */
-    report: z.strictObject({ format: z.unknown().optional(), schema: z.unknown().optional() }).optional(),
-    limits: z.custom<Partial<Limits>>().optional(),
-    settings: settingsSchema.optional(),
-    /**
-     * `report`: a session ends with the final_report tool. `text`: any plain-text reply is the report (F-4). Default:
-     * `report`.
-     */
-    finish: oneOf('report', 'text').optional(),
-    /** Built-in tools to offer in addition to final_report. */
-    builtIns: builtInsSchema.optional(),
-    /** How Pawl downloads files whose URL the model's provider cannot read; default: public addresses, up to 32 MiB. */
-    downloads: z.custom<HttpPolicy>().optional(),
-    /** Custom state, folded over the events. */
-    slices: z.record(z.string(), z.custom<Slice>(isSlice, { error: 'a slice: { initial, reduce }' })).optional(),
-    /** Texts that never reach a log, an event, a report or the inspector, in addition to what the definition holds (S-5). */
-    secrets: texts.optional(),
-    /** Watches each session that is given none of its own, such as `openTelemetry()` of `pawl/otel`; default: none. */
-    telemetry: aTelemetry.optional(),
-    /** How a long conversation is compacted before a turn (T-9); default: it never is. */
-    compact: z.custom<CompactOptions>().optional(),
-    /** Prices by target name (`provider:model`). */
-    pricing: z.record(z.string(), priceSchema).optional(),
-  })
-  .meta({ elsewhere: optionsElsewhere });
+export const definitionSchema = z.strictObject({
+  /** 1 to 64 characters in one line, with no space at either end. */
+  name: z.string({ error: agentNameRule }).regex(agentNamePattern, { error: agentNameRule }),
+  /** The system prompt: a string, or a function that returns it when a session starts. */
+  instructions: z
+    .union([z.string(), z.custom<InstructionsFunction>((value) => typeof value === 'function')], {
+      error: 'a string or a function',
+    })
+    .optional(),
+  /** The schema of the `context` that each session is given; it must check at once, as zod does. */
+  contextSchema: z.custom<SchemaFor<unknown>>().optional(),
+  /**
+   * Targets in order of preference: AI SDK language models, or `provider:model` strings; or `{ model, contextWindow, limits,
+   * gate }` for one with a context window of its own (T-6), or with limits that all sessions of the process keep (P-7).
+   */
+  models: z
+    .array(z.custom<ModelReference | ModelEntry>(), { error: 'an array of models' })
+    .min(1, { error: 'an array with at least one model' }),
+  /** Providers for `provider:model` strings, in addition to the installed AI SDK providers. */
+  providers: z
+    .record(z.string(), z.custom<ProviderV4>(isProvider, { error: 'an AI SDK provider, with `languageModel`' }))
+    .optional(),
+  /** AI SDK tools, or plain functions, by name. */
+  tools: z.record(z.string(), z.custom<LocalTool>()).optional(),
+  /** MCP servers by name; their tools become `name__tool`. */
+  mcpServers: z.record(z.string(), z.custom<McpServerDefinition>()).optional(),
+  /** How many calls run at once in all sessions of the process, by the name that tools have in `queue`. */
+  queues: z.record(nonBlank, count, { error: 'an object of numbers' }).optional(),
+  /** Agents as tools, by tool name; each call is a session with its own bound (B-7). */
+  agents: z.record(z.string(), z.custom<Agent>()).optional(),
+  /** Agents that may take the conversation over, by name, within the same bound (T-8); or `{ agent, input, onHandoff }`. */
+  handoffs: z.record(z.string(), z.custom<Agent | Handoff>()).optional(),
+  /** Checks what a session is given, before anything is sent (G-1). */
+  checkInput: aFunction.optional(),
+  /** Checks each reply before it is shown or its calls run (G-2). Checked replies do not stream. */
+  checkReply: aFunction.optional(),
+  /** Checks each report that its format accepted (G-3). */
+  checkReport: aFunction.optional(),
+  /** Called before each turn, to set its tools, instructions, models and settings (T-7). */
+  prepareTurn: z.custom<PrepareTurn>((value) => typeof value === 'function', { error: 'a function' }).optional(),
+  /** Whether, and how, its reports are used again where it is a sub-agent (C-9c). The input of `key` is `{ prompt }`. */
+  cache: z.custom<ToolCache>().optional(),
+  /** The agent's purpose, for agents that use it as a tool or hand over to it. */
+  description: text.optional(),
+  /** Every policy must allow a call. */
+  toolPolicies: z
+    .array(z.custom<ToolPolicy>((value) => typeof value === 'function', { error: 'a function' }))
+    .optional(),
+  /** The final report; default: `{ format: 'text' }`. */
+  report: z.strictObject({ format: z.unknown().optional(), schema: z.unknown().optional() }).optional(),
+  limits: z.custom<Partial<Limits>>().optional(),
+  settings: settingsSchema.optional(),
+  /**
+   * `report`: a session ends with the final_report tool. `text`: any plain-text reply is the report (F-4). Default:
+   * `report`.
+   */
+  finish: oneOf('report', 'text').optional(),
+  /** Built-in tools to offer in addition to final_report. */
+  builtIns: builtInsSchema.optional(),
+  /** How Pawl downloads files whose URL the model's provider cannot read; default: public addresses, up to 32 MiB. */
+  downloads: z.custom<HttpPolicy>().optional(),
+  /** Custom state, folded over the events. */
+  slices: z.record(z.string(), z.custom<Slice>(isSlice, { error: 'a slice: { initial, reduce }' })).optional(),
+  /** Texts that never reach a log, an event, a report or the inspector, in addition to what the definition holds (S-5). */
+  secrets: texts.optional(),
+  /** Watches each session that is given none of its own, such as `openTelemetry()` of `pawl/otel`; default: none. */
+  telemetry: aTelemetry.optional(),
+  /** How a long conversation is compacted before a turn (T-9); default: it never is. */
+  compact: z.custom<CompactOptions>().optional(),
+  /** Prices by target name (`provider:model`). */
+  pricing: z.record(z.string(), priceSchema).optional(),
+});
+definitionSchema.register(z.globalRegistry, { elsewhere: optionsElsewhere });
 
 /** Bivariant, so that a function that knows the type of its context fits too. */
 type InstructionsFunction<Context = unknown> = {
