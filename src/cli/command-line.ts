@@ -164,7 +164,7 @@ const table = {
     'torture',
     'replay',
   ]),
-  log: flag('log', 'FORMAT', 'log lines on stderr: human (default) or json', anyAgent, among('human', 'json')),
+  log: flag('log', 'FORMAT', 'log lines on stderr: human (default) or json', anyAgent, asLines),
   logLevel: flag('log-level', 'LEVEL', 'log level (default: warn; silent under the tree)', anyAgent, among(...levels)),
 };
 
@@ -267,6 +267,10 @@ function wholeNumber(text: Typed, name: string): number | undefined {
   if (/^\d+$/.test(text) && Number(text) >= 1 && Number.isSafeInteger(Number(text))) return Number(text);
   const most = Number.MAX_SAFE_INTEGER;
   throw new UsageError(expected(name, text, Number(text) > most ? `at most ${most}` : 'an integer of at least 1'));
+}
+
+function asLines(text: Typed, name: string): 'human' | 'json' {
+  return among('human', 'json')(text, name) ?? 'human';
 }
 
 /** A flag that takes one of these words. */

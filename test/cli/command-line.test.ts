@@ -64,7 +64,10 @@ describe('the command line', () => {
     [['inspect', '--port', '65536'], '`--port` must be a port from 0 to 65535; got "65536".'],
     [['inspect', '--port', '80a'], '`--port` must be a port from 0 to 65535; got "80a".'],
     [['torture', '--rate', '101'], '`--rate` must be a number from 0 to 100; got "101".'],
-    [['torture', '--wire', 'morse'], '`--wire` must be openai or anthropic; got "morse".'],
+    [
+      ['torture', '--wire', 'morse'],
+      '`--wire` must be one of openai, openai-responses, anthropic, gemini; got "morse".',
+    ],
     [['run', '--log', 'xml'], '`--log` must be human or json; got "xml".'],
     [
       ['run', '--log-level', 'loud'],

@@ -33,12 +33,13 @@ describe.skipIf(postgresFolder === null)('sessions in PostgreSQL', async () => {
     await server?.kill();
     held.finish('done');
     expect(await session.result).toMatchObject({ status: 'suspended', slugs: ['journal_failed'] });
+    // It starts again so soon that the watch might never notice.
+    await until(() => errors.length > 0);
     await server?.start();
     const { sessions } = await back.promise;
     const result = await sessions[0]?.result;
     expect([sessions.map(({ sessionId }) => sessionId), result?.status]).toEqual([['long'], 'succeeded']);
     if (result !== undefined) assertInvariants(result);
-    expect(errors.length).toBeGreaterThan(0);
     await watched.close();
     await journal.close();
   }, 30_000);
