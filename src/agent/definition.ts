@@ -2,7 +2,7 @@ import type { ProviderV4 } from '@ai-sdk/provider';
 import { z } from 'zod';
 import type { HttpPolicy } from '../http/http-policy.ts';
 import { type PawlErrorCode, unexpected } from '../input/errors.ts';
-import { aFunction, count, flag, nonBlank, oneOf, text, texts } from '../input/shapes.ts';
+import { aFunction, count, flag, oneOf, text, texts, valuesByName } from '../input/shapes.ts';
 import type { ModelEntry, ModelReference, Target } from '../model/targets.ts';
 import type { Slice } from '../observe/slices.ts';
 import { aTelemetry } from '../observe/telemetry.ts';
@@ -82,7 +82,7 @@ export const definitionSchema = z.strictObject({
   /** MCP servers by name; their tools become `name__tool`. */
   mcpServers: z.record(z.string(), z.custom<McpServerDefinition>()).optional(),
   /** How many calls run at once in all sessions of the process, by the name that tools have in `queue`. */
-  queues: z.record(nonBlank, count, { error: 'an object of numbers' }).optional(),
+  queues: valuesByName(count, 'an object of numbers').optional(),
   /** Agents as tools, by tool name; each call is a session with its own bound (B-7). */
   agents: z.record(z.string(), z.custom<Agent>()).optional(),
   /** Agents that may take the conversation over, by name, within the same bound (T-8); or `{ agent, input, onHandoff }`. */
@@ -117,7 +117,7 @@ export const definitionSchema = z.strictObject({
   /** How Pawl downloads files whose URL the model's provider cannot read; default: public addresses, up to 32 MiB. */
   downloads: z.custom<HttpPolicy>().optional(),
   /** Custom state, folded over the events. */
-  slices: z.record(z.string(), z.custom<Slice>(isSlice, { error: 'a slice: { initial, reduce }' })).optional(),
+  slices: valuesByName(z.custom<Slice>(isSlice, { error: 'a slice: { initial, reduce }' })).optional(),
   /** Texts that never reach a log, an event, a report or the inspector, in addition to what the definition holds (S-5). */
   secrets: texts.optional(),
   /** Watches each session that is given none of its own, such as `openTelemetry()` of `pawl/otel`; default: none. */
@@ -125,7 +125,7 @@ export const definitionSchema = z.strictObject({
   /** How a long conversation is compacted before a turn (T-9); default: it never is. */
   compact: z.custom<CompactOptions>().optional(),
   /** Prices by target name (`provider:model`). */
-  pricing: z.record(z.string(), priceSchema).optional(),
+  pricing: valuesByName(priceSchema).optional(),
 });
 definitionSchema.register(z.globalRegistry, { elsewhere: optionsElsewhere });
 

@@ -94,6 +94,7 @@ function schemaAt(schema: z.ZodType, path: readonly PropertyKey[]): unknown {
 }
 
 function unwrapped(schema: unknown): unknown {
+  if (schema instanceof z.ZodPipe) return unwrapped(schema.out);
   const wraps =
     schema instanceof z.ZodOptional ||
     schema instanceof z.ZodNullable ||

@@ -37,6 +37,15 @@ export function oneOf<const W extends readonly string[]>(...words: W) {
   return z.enum(words, { error: `one of ${words.map((word) => `'${word}'`).join(', ')}` });
 }
 
+/** Values by name, none of which is `__proto__`: a record would take it without a look at its value. */
+export function valuesByName<Value extends z.ZodType>(value: Value, error = 'an object') {
+  const record = z.record(nonBlank, value, { error });
+  const isFree = (given: unknown) => !Object.hasOwn(Object(given), '__proto__');
+  return z
+    .custom<Record<string, z.input<Value>>>(isFree, { error: 'an object without the name `__proto__`' })
+    .pipe(record as z.ZodType<Record<string, z.output<Value>>, Record<string, z.input<Value>>>);
+}
+
 /** Headers of an HTTP request, each of which can be sent. */
 export function headersShape<Value extends z.ZodType<string | undefined>>(value: Value) {
   return z.record(z.string(), value, { error: 'an object of strings' }).check(({ value: headers, issues }) => {

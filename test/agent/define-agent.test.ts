@@ -86,6 +86,8 @@ describe('an invalid definition', () => {
     [{ finish: 'sometimes' }, 'invalid_agent', "`finish` must be one of 'report', 'text'; got \"sometimes\"."],
     [{ settings: { heat: 1 } }, 'invalid_agent', 'Unknown option `settings.heat`.'],
     [{ memory: {} }, 'invalid_agent', 'Unknown option `memory`.'],
+    [{ queues: { ['__proto__']: [] } }, 'invalid_agent', '`queues` must be an object without the name `__proto__`'],
+    [{ queues: { pages: 0 } }, 'invalid_agent', '`queues.pages` must be an integer of at least 1; got 0.'],
     [
       { logger: false },
       'invalid_agent',

@@ -156,11 +156,13 @@ describe('the command', () => {
       requests.at(-1)?.body.messages.flatMap(({ role, content }) => (role === 'tool' ? [content] : []));
 
     it('a status line at the bottom shows how much of the bound is used, and is cleared at the end', async () => {
-      const { code, written, screen } = await pawlOnTerminal(['demo']);
+      // Slow enough to be seen: a line that is gone within 50 ms is not drawn.
+      await using server = await startModelServer([{ text: 'No.' }, { ...report('Done.'), delayMs: 500 }]);
+      const { code, written, screen } = await pawlOnTerminal(run(server, careful(null)));
       expect(code).toBe(0);
-      expect(written).toMatch(/ [1-9] of at most 32 requests · \d+ tool calls? run.* · [\d,]+ tokens · /);
+      expect(written).toMatch(/ 2 of at most 50 requests · 0 tool calls run.* · [\d,]+ tokens · /);
       // The summary says it, once.
-      expect(screen.match(/\d of at most 32 requests/g)).toEqual(['6 of at most 32 requests']);
+      expect(screen.match(/\d of at most 50 requests/g)).toEqual(['2 of at most 50 requests']);
       expect(screen).toContain('● succeeded');
     });
 
