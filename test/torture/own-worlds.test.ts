@@ -89,23 +89,24 @@ describe('worlds of programs of their own', () => {
     );
 
   it.each([
-    ['dies at a call', broken('call', 'process.exit(3);'), 'ended (exit code 3)'],
-    ['never answers a call', broken('call', ''), 'answered nothing to {"database":3,"call":{'],
-    ['never says its hash', broken('hash', ''), 'answered nothing to {"database":1,"hash":true}'],
+    ['dies at a call', broken('call', 'process.exit(3);'), /ended \(exit code 3\)/],
+    ['never answers a call', broken('call', ''), /answered nothing to \{"database":3,"call":/],
+    ['never says its hash', broken('hash', ''), /answered nothing to \{"database":1,"hash":true\}/],
     [
       'answers a call by something else',
       broken('call', 'console.log("{}");'),
-      '{ ok: true, result } or { ok: false, error }',
+      /\{ ok: true, result \} or \{ ok: false, error \}/,
     ],
     [
       'says more than it is asked',
       broken('begin', 'console.log("{}"); if (asked.begin === 2) console.log("{}");'),
-      'said what it was not asked: {}',
+      // Taken for the answer to the next question, or seen to be none.
+      /said what it was not asked: \{\}|answers\.hash/,
     ],
-    ['answers with noise', broken('hash', 'console.log("loading …");'), 'answered no JSON: loading …'],
+    ['answers with noise', broken('hash', 'console.log("loading …");'), /answered no JSON: loading …/],
   ])('a program that %s ends the run, and says so', async (_, own, why) => {
     const error = await judged({ world: own, timeoutMs: 3_000 }).catch((one) => one);
-    expect([error.code, error.message]).toEqual(['invalid_options', expect.stringContaining(why)]);
+    expect([error.code, error.message]).toEqual(['invalid_options', expect.stringMatching(why)]);
   });
 
   const twice = { ...task, rounds: [task.rounds[0], task.rounds[0]] };
