@@ -105,7 +105,7 @@ describe('worlds of programs of their own', () => {
     ],
     ['answers with noise', broken('hash', 'console.log("loading …");'), /answered no JSON: loading …/],
   ])('a program that %s ends the run, and says so', async (_, own, why) => {
-    const error = await judged({ world: own, timeoutMs: 3_000 }).catch((one) => one);
+    const error = await judged({ world: own, timeoutMs: 6_000 }).catch((one) => one);
     expect([error.code, error.message]).toEqual(['invalid_options', expect.stringMatching(why)]);
   });
 
