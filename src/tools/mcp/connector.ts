@@ -101,7 +101,9 @@ export class Connector {
       const isReadyMade = 'transport' in config && typeof config.transport !== 'function';
       const hasExited = isProcess && transport.hasExited;
       await end({ client, transport });
-      if (hasExited || (isSilent(error) && !isReadyMade)) return { error, next: 'unasked' };
+      // A transport of the old package tells of a refusal by an error of its own.
+      const isOld = 'transport' in config && isUnclear(error);
+      if (hasExited || ((isSilent(error) || isOld) && !isReadyMade)) return { error, next: 'unasked' };
       if (isProcess) return { error, next: wasSilent() ? 'patient' : null };
       return { error, next: takesNoRequests(error) ? 'sse' : null };
     } finally {
@@ -112,6 +114,10 @@ export class Connector {
 
 function isSilent(error: unknown): boolean {
   return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
+}
+
+function isUnclear(error: unknown): boolean {
+  return error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed;
 }
 
 function takesNoRequests(error: unknown): boolean {
