@@ -44,6 +44,8 @@ type Entry = { id: string; index: number; options: Partial<SessionOptions> };
 
 /** What becomes of an input whose session another run holds; it comes last (B-8e). */
 const held = Symbol('held');
+/** A session that another run began and deleted, since the budget was spent before its first request. */
+const gone = Symbol('gone');
 
 function entryOf<Context>(input: BatchInput<Context>, index: number): Entry {
   if (typeof input === 'string') return { id: String(index + 1), index, options: { prompt: input } };
@@ -174,11 +176,12 @@ class Batch<Report> {
       const { context, logger, onEvent, telemetry, inspect, clock, random, priority } = { ...shared, ...own };
       const given = { context, logger, onEvent, telemetry, inspect, clock, random, priority };
       const asked = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-      return this.resumed(
+      const resumed = await this.resumed(
         () => resumeSession(this.agent, { ...asked, ...budget, journal, sessionId } as never),
         journal,
         waits,
       );
+      if (resumed !== gone) return resumed;
     }
     if (await this.isSpent()) return null;
     const metadata = { ...shared.metadata, ...own.metadata };
@@ -202,12 +205,14 @@ class Batch<Report> {
     resume: () => Promise<Session<Report>>,
     { leaseMs }: Journal,
     waits: boolean,
-  ): Promise<Session<Report> | typeof held | null> {
+  ): Promise<Session<Report> | typeof held | typeof gone | null> {
     for (;;) {
       try {
         return await resume();
       } catch (error) {
-        if (!(error instanceof PawlError) || error.code !== 'session_taken') throw error;
+        if (!(error instanceof PawlError)) throw error;
+        if (error.code === 'session_unknown') return gone;
+        if (error.code !== 'session_taken') throw error;
         if (!waits) return held;
         await sleep(systemClock, leaseMs / 4, this.options.signal).catch(() => {});
         if (this.stopped !== null) return null;

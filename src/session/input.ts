@@ -5,7 +5,7 @@ import { unpricedIn } from '../agent/unpriced.ts';
 import { contextWindow } from '../context/context-guard.ts';
 import { check } from '../input/check.ts';
 import { PawlError, unexpected } from '../input/errors.ts';
-import { aFunction, nonBlank } from '../input/shapes.ts';
+import { aFunction, nonBlank, valuesByName } from '../input/shapes.ts';
 import { aJournal } from '../journal/given.ts';
 import { budgetShape } from '../journal/shared-budget.ts';
 import { parseMessages } from '../model/messages.ts';
@@ -39,9 +39,7 @@ const optionsSchema = z.strictObject(
   { error: ({ code }) => (code === 'invalid_type' ? 'an object with `prompt` or `messages`' : undefined) },
 );
 
-export const modelRenames = z.record(nonBlank, nonBlank, {
-  error: 'an object of names of models, by their recorded names',
-});
+export const modelRenames = valuesByName(nonBlank, 'an object of names of models, by their recorded names');
 
 const resumeSchema = lazily(() =>
   z.strictObject({

@@ -20,8 +20,8 @@ export function lineOf({ id, judgement, requests, faults, answer }: TaskResult):
 }
 
 /** The report as text: a line for each judgement. */
-export function tortureText({ totals, tasks, requests, wire, seed, rate, kills }: TortureReport): string {
-  const how = `${tasks.length} tasks, ${wire} wire, seed ${seed}, ${Math.round(rate * 100)} % of the replies bad${kills === null ? '' : `, killed once, ${kills === 'request' ? 'while it waits for the model' : 'after a call was carried out'}`}`;
+export function tortureText({ totals, tasks, requests, wire, world, seed, rate, kills }: TortureReport): string {
+  const how = `${tasks.length} tasks${world === null ? '' : ` of \`${world}\``}, ${wire} wire, seed ${seed}, ${Math.round(rate * 100)} % of the replies bad${kills === null ? '' : `, killed once, ${kills === 'request' ? 'while it waits for the model' : 'after a call was carried out'}`}`;
   const lines = Object.entries(judgementWords).map(
     ([judgement, words]) => `${String(totals[judgement as Judgement]).padStart(4)}  ${words}`,
   );

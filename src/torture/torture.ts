@@ -53,6 +53,8 @@ export type TortureReport = {
   version: 1;
   command: readonly string[];
   wire: Wire;
+  /** The program that held the world; null for the four of the suite. */
+  world: string | null;
   settings: string;
   seed: string;
   rate: number;
@@ -100,8 +102,9 @@ export async function torture(
   onTask: (result: TaskResult) => void = () => {},
 ): Promise<TortureReport> {
   const given = check(optionsSchema, options, 'options', 'invalid_options');
+  given.signal?.throwIfAborted();
   if (given.world === undefined) return reportAmong(given, worlds, onTask);
-  const world = await startWorld(given.world, given.timeoutMs);
+  const world = await startWorld(given.world, given.timeoutMs, given.signal);
   try {
     return await reportAmong(given, [world], onTask);
   } finally {
@@ -114,7 +117,7 @@ async function reportAmong(
   among: readonly World[],
   onTask: (result: TaskResult) => void,
 ): Promise<TortureReport> {
-  const { tasks: wanted = [''], command, wire, settings, seed, rate, kills = null } = given;
+  const { tasks: wanted = [''], command, wire, world = null, settings, seed, rate, kills = null } = given;
   const all = among.flatMap((world) => world.tasks.map((task) => ({ world, task })));
   const isMeant = (id: string) => wanted.some((name) => id.startsWith(name));
   const unknown = wanted.find((name) => !all.some(({ task }) => task.id.startsWith(name)));
@@ -150,6 +153,6 @@ async function reportAmong(
   ) as Record<Judgement, number>;
   const sum = (field: 'requests' | 'sent' | 'cached') => tasks.reduce((total, one) => total + one[field], 0);
   const spent = { requests: sum('requests'), sent: sum('sent'), cached: sum('cached') };
-  const head = { suite: 'loop-torture', version: 1, command, wire, settings, seed, rate, kills } as const;
+  const head = { suite: 'loop-torture', version: 1, command, wire, world, settings, seed, rate, kills } as const;
   return { ...head, totals, ...spent, tasks };
 }

@@ -104,7 +104,8 @@ class AnsweringProcess {
     }
   }
 
-  private fail(message: string): void {
+  /** Ends it, and rejects what waits for it. */
+  fail(message: string): void {
     const said = this.errors === '' ? '' : `: ${this.errors.trim()}`;
     this.why ??= new PawlError('invalid_options', `options.world: \`${this.commandLine}\` ${message}${said}`);
     for (const { reject } of this.waiting.splice(0)) reject(this.why);
@@ -122,8 +123,14 @@ class AnsweringProcess {
  * `{"database":1,"hash":true}`, `{"end":1}`. It may take `timeoutMs` to begin, and half of it for an answer, so that a loop
  * that waits for it is not taken for one that hangs.
  */
-export async function startWorld(commandLine: string, timeoutMs: number): Promise<ProgramWorld> {
+export async function startWorld(commandLine: string, timeoutMs: number, signal?: AbortSignal): Promise<ProgramWorld> {
   const program = new AnsweringProcess(commandLine, timeoutMs / 2);
+  const stop = () => program.fail('was stopped');
+  signal?.addEventListener('abort', stop, { once: true });
+  const end = async () => {
+    signal?.removeEventListener('abort', stop);
+    await program.end();
+  };
   try {
     const world = await program.ask({ describe: true }, worldSchema, timeoutMs);
     const problem = world.tasks
@@ -136,9 +143,10 @@ export async function startWorld(commandLine: string, timeoutMs: number): Promis
       return databaseOf(program, databases);
     };
     await checkHash(begin);
-    return { ...world, begin, end: () => program.end() };
+    return { ...world, begin, end };
   } catch (error) {
-    await program.end();
+    await end();
+    signal?.throwIfAborted();
     throw error;
   }
 }

@@ -31,7 +31,7 @@ export type WorldDatabase = {
   close(): Promise<void>;
 };
 
-/** Where tasks are carried out: its tools, a database that begins anew for each, and what people ask for in it. */
+/** A place for tasks: its tools, the tasks, and a fresh database for each of them. */
 export type World = {
   name: string;
   instructions: string;
@@ -86,7 +86,7 @@ export class LivedWorld {
   }
 }
 
-/** Makes the calls of a task. Rejects with `invalid_options` if the world refuses one: then nobody can carry it out. */
+/** Makes a task's calls. Rejects with `invalid_options` if the world refuses one, since the task is then impossible. */
 export async function carryOut({ id, rounds }: Task, lived: LivedWorld): Promise<void> {
   for (const { name, input } of rounds.flat()) {
     try {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nonBlank } from '../input/shapes.ts';
+import { valuesByName } from '../input/shapes.ts';
 
 /** What an application notes about a session, such as whose it is (S-7). */
 export type Metadata = Readonly<Record<string, string | number | boolean>>;
@@ -7,8 +7,7 @@ export type Metadata = Readonly<Record<string, string | number | boolean>>;
 const metadataRule = 'an object of strings, numbers and booleans';
 
 /** Metadata of a session. Texts that are not well-formed, or hold NUL, become others on their way to a store. */
-export const metadataShape = z.record(
-  nonBlank,
+export const metadataShape = valuesByName(
   z.union(
     [
       z.string().refine((value) => value.isWellFormed() && !value.includes('\0'), { error: 'a well-formed text' }),
@@ -17,5 +16,5 @@ export const metadataShape = z.record(
     ],
     { error: 'a string, a number or a boolean' },
   ),
-  { error: metadataRule },
+  metadataRule,
 );

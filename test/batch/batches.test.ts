@@ -118,6 +118,18 @@ describe('a batch: a session for each input', () => {
     for (const journal of [first, second]) await journal.close();
   });
 
+  it('B-8e: a session that another run has begun and deleted meanwhile is begun anew', async () => {
+    const journal = sqliteJournal(':memory:');
+    const { list } = journal;
+    journal.list = async (query) =>
+      query.idPrefix === undefined ? list.call(journal, query) : ([{ sessionId: 'docs/1' }] as never);
+    const model = rehearsalModel(({ prompt }) => report(`read ${promptIn(prompt)}`));
+    const agent = defineAgent({ name: 'reader', models: [model] });
+    const summary = await runBatch(agent, documents(1), { ...quiet, name: 'docs', journal });
+    expect(summary).toMatchObject({ succeeded: 1, failures: [], left: [], spent: { requests: 1 } });
+    await journal.close();
+  });
+
   it('a signal stops it: what runs is suspended, and goes on in the next run', async () => {
     const journal = sqliteJournal(':memory:');
     const controller = new AbortController();

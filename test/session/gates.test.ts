@@ -67,7 +67,8 @@ async function results(sessions: readonly Session[]) {
 
 describe('P-7: sessions that share a target', () => {
   it('P-7a P-7b P-7d: forty at a server that takes five in a period: at most twenty are refused, and none fails', async () => {
-    const { server, seen } = limitedServer(5, 120);
+    // A period so long that a busy machine delays no answer into the next one.
+    const { server, seen } = limitedServer(5, 240);
     await using running = await server;
     const ended = await results(many(agentAt(running.url), 40));
     expect(ended.map(({ status }) => status)).toEqual(ended.map(() => 'succeeded'));

@@ -121,6 +121,11 @@ describe('S-7: the metadata of a session', () => {
       { user: { name: 'ada' } },
       '`metadata.user` must be a string, a number or a boolean; got {"name":"ada"}.',
     ],
+    [
+      'a name that hides its value',
+      { ['__proto__']: { a: 1 } },
+      '`metadata` must be an object without the name `__proto__`',
+    ],
     ['a list', ['ada'], '`metadata` must be an object of strings, numbers and booleans; got ["ada"].'],
     ['no number', { seats: Number.NaN }, '`metadata.seats` must be a string, a number or a boolean; got NaN.'],
   ])('%s is refused', (_what, given, message) => {

@@ -108,7 +108,7 @@ describe('startModelServer, within a stream', () => {
     if (wire === 'openai-responses') expect((await parts()).at(-1)).toBe('error');
   });
 
-  it('the official client reads a response, streamed and whole, and goes on from it', async () => {
+  it('the official client reads a response, streamed or not, and continues from it', async () => {
     const { url, requests } = await serve([{ text: 'Seen.', calls: [{ name: 'look', input: { at: 'a' } }] }]);
     const client = new OpenAI({ baseURL: url, apiKey: 'none' });
     const whole = await client.responses.create({ model: 'gpt-5', input: 'Go.' });

@@ -24,7 +24,7 @@ describe('T-6 B-7: what a turn knows after an attempt', () => {
     expect(spent).toEqual({ requests: 1, tokens: 123, costUsd: 0 });
   });
 
-  it('one that broke names its target, or none if there is none', () => {
+  it('a broken attempt reports its target, or an empty name without one', () => {
     const targetsOf = (current: number) =>
       brokenAttempt(context({ current }), { error: 'x' }).facts.map((fact) => 'target' in fact && fact.target);
     expect([targetsOf(1), targetsOf(9)]).toEqual([['two'], ['']]);
