@@ -13,8 +13,8 @@ const tools = task.tools.map(({ name, description, inputSchema: parameters }) =>
 let report;
 const ends = { name: 'final_report', description: 'Ends the task.', execute: (given) => (report = given).content };
 const client = new OpenAI({ baseURL: task.baseUrl, apiKey: 'none', ...(isBest && { maxRetries: 4 }) });
-const api = task.wire === 'openai' ? 'OpenAIChatCompletionsModel' : 'OpenAIResponsesModel';
-const model = new sdk[api](client, task.model);
+const Model = task.wire === 'openai' ? sdk.OpenAIChatCompletionsModel : sdk.OpenAIResponsesModel;
+const model = new Model(client, task.model);
 const forced = { toolUseBehavior: { stopAtToolNames: ['final_report'] }, modelSettings: { toolChoice: 'required' } };
 const own = { name: 'clerk', instructions: task.instructions, model, tools };
 const parameters = z.fromJSONSchema(reportInput);
