@@ -20,7 +20,7 @@ export type DriverLog = {
 export type EffectPolicy = {
   /** The outcome of an effect that had begun when the process died; null if it is performed again (D-4). */
   interrupted(effect: Effect): Outcome | null;
-  /** Whether a suspension waits for the effect's end. It does not wait for people, times and sub-agents. */
+  /** Whether a suspension waits for the effect's end. It does not wait for people, times, other sessions and sub-agents. */
   isAwaited(effect: Effect): boolean;
 };
 

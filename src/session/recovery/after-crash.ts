@@ -1,6 +1,7 @@
 import {
   type CompactOutcome,
   type Effect,
+  type EffectKind,
   type Fault,
   failedOutcome,
   type ModelOutcome,
@@ -16,6 +17,9 @@ import { interruptedText } from '../../tools/running/reconcile.ts';
 /** What the folds know of what had begun. */
 type Begun = { followedCalls: Pick<FollowedCalls, 'has'>; conversation: Pick<Conversation, 'summaryFrom'> };
 
+/** Effects that wait for people, times and other sessions. */
+const onlyWaits: readonly EffectKind[] = ['wait', 'approval', 'admission'];
+
 /**
  * How a session's effects go on after its process died or suspended it (D-4). `hasSubAgents`: whether some still
  * run, which the end of the session waits for and a suspension does not.
@@ -30,7 +34,7 @@ export function effectPolicy(catalog: Catalog, begun: Begun, hasSubAgents: () =>
         return tool?.afterCrash !== 'continue' && tool?.isClientSide !== true && !begun.followedCalls.has(callId);
       }
       if (effect.kind === 'close') return !hasSubAgents();
-      return effect.kind !== 'wait' && effect.kind !== 'approval';
+      return !onlyWaits.includes(effect.kind);
     },
   };
 }
