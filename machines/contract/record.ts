@@ -14,7 +14,7 @@ export function record<
     ({ context, enqueue }, params) => {
       const { change, facts } = rule(context, params);
       // XState makes a new snapshot for every assignment.
-      if (Object.keys(change).length > 0) enqueue.assign(change);
+      if (Object.keys(change).length > 0) enqueue.assign(() => change);
       for (const fact of facts) enqueue.emit(fact);
     },
   );

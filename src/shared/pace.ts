@@ -32,7 +32,7 @@ export type Sent = {
   isTaken: boolean;
 };
 
-/** At first contact, a target gets so many requests at once, and one more for each that it takes. */
+/** At first contact, so many requests are sent that the target has not taken yet, and one more for each that it takes. */
 const firstRoom = 12;
 /** Refusals come at once: what is not refused for so long counts as taken. */
 const provenMs = 1_000;
@@ -48,8 +48,10 @@ export class Pace {
   limits: Readonly<GateLimits>;
   /** Nothing is sent before this time, in epoch ms. */
   private closedUntil = 0;
-  /** How many requests may be in flight. */
+  /** How many requests may be in flight that the target has not taken yet. */
   private room: number;
+  /** How many of those in flight it has taken. */
+  private taken = 0;
   /** So many requests in any period of `ms`, as learnt from a refusal; null without one. */
   private rate: { count: number; ms: number } | null = null;
   private lookBackMs = 0;
@@ -105,7 +107,7 @@ export class Pace {
   /** When the next request may go out (epoch ms, or `now`); `Infinity` if one in flight must end first. */
   opensAt(now: number, inFlight: number, tokens: number): number {
     if (inFlight >= (this.limits.concurrency ?? Number.POSITIVE_INFINITY)) return Number.POSITIVE_INFINITY;
-    const roomAt = inFlight < this.room ? now : this.roomAt(now, inFlight);
+    const roomAt = this.hasRoom(inFlight) ? now : this.roomAt(now, inFlight);
     const { requestsPerMinute, tokensPerMinute } = this.limits;
     let at = Math.max(roomAt, this.closedUntil, this.quotaOpensAt(now, tokens));
     if (requestsPerMinute !== null) at = Math.max(at, this.freeAt(now, minuteMs, requestsPerMinute));
@@ -143,6 +145,7 @@ export class Pace {
   /** The target refused a request, and will take another once `retryAfterMs` have passed; null if it does not say. */
   refused(one: Sent, retryAfterMs: number | null, inFlight: number, limits: RateLimits, now: number): void {
     one.isRefused = true;
+    if (one.isTaken) this.taken -= 1;
     const isNew = now >= this.closedUntil;
     if (isNew) {
       this.refusals += 1;
@@ -151,7 +154,7 @@ export class Pace {
     }
     const waitMs = retryAfterMs ?? Math.min(mostBackoffMs, 1_000 * 2 ** (this.refusals - 1));
     this.closedUntil = Math.max(this.closedUntil, now + waitMs);
-    this.room = Math.max(1, inFlight);
+    this.room = Math.max(1, inFlight - this.taken);
     this.rate = this.learntRate(now, Math.max(waitMs, this.lookBackMs));
     this.calm = { periods: 0, since: this.closedUntil };
     this.refusedAt = now;
@@ -179,6 +182,7 @@ export class Pace {
 
   /** A request has ended and was not refused: nothing more is learnt from it. */
   ended(one: Sent): void {
+    if (one.isTaken) this.taken -= 1;
     one.isTaken = true;
     this.forgetProven();
   }
@@ -186,8 +190,13 @@ export class Pace {
   private take(one: Sent): void {
     if (one.isTaken) return;
     one.isTaken = true;
+    this.taken += 1;
     this.room += 1;
     this.forgetProven();
+  }
+
+  private hasRoom(inFlight: number): boolean {
+    return inFlight - this.taken < this.room;
   }
 
   private forgetProven(): void {
@@ -200,7 +209,7 @@ export class Pace {
     for (let first = this.unproven[0]; first !== undefined; first = this.unproven[0]) {
       if (first.at + provenMs > now) return first.at + provenMs;
       this.take(first);
-      if (inFlight < this.room) return now;
+      if (this.hasRoom(inFlight)) return now;
     }
     return Number.POSITIVE_INFINITY;
   }

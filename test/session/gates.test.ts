@@ -102,6 +102,22 @@ function heldModel() {
 const start = (model: LanguageModelV4, prompt: string, entry: object, options: Partial<SessionOptions> = {}) =>
   startSession(defineAgent({ name: 'gated', models: [{ model, ...entry }] }), { prompt, ...quiet, ...options });
 
+describe('P-7d: first contact with a target', () => {
+  it('what is not refused for a second counts as taken, so a slow target gets twice as many in the next', async () => {
+    const { model, seen, letGo } = heldModel();
+    const clock = manualClock({ hold: true });
+    const sessions = Array.from({ length: 100 }, () => start(model, 'task', {}, { clock }));
+    for (const open of [12, 12 + 24, 12 + 24 + 48, 100]) {
+      await until(() => seen.open === open);
+      clock.advance(1_000);
+    }
+    for (const _ of sessions) await letGo();
+    const ended = await results(sessions);
+    expect(ended.map(({ status }) => status)).toEqual(ended.map(() => 'succeeded'));
+    expect(seen.most).toBe(100);
+  });
+});
+
 describe('P-7b P-7c: the limits that a gate is given', () => {
   it('no more than `concurrency` requests are in flight, and one that waits has no attempt', async () => {
     const { model, seen, letGo } = heldModel();
@@ -203,7 +219,8 @@ describe('P-7: a session that waits at a gate', () => {
     const session = startSession(agent, { prompt: 'task kept', journal, ...quiet });
     await until(() => session.counters.admissions === 1);
     expect(session.steer('task steered')).toBe(true);
-    await session.suspend();
+    // Not for the gate, which may let nothing through for long.
+    await session.suspend({ graceMs: Number.POSITIVE_INFINITY });
     expect((await session.result).status).toBe('suspended');
     const resumed = await resumeSession(agent, { journal, sessionId: session.sessionId, ...quiet });
     await until(() => resumed.counters.admissions === 1);
