@@ -1,4 +1,3 @@
-import { sqliteJournal } from '../journal/sqlite/sqlite.ts';
 import { serveOpenai } from '../openai/serve-openai.ts';
 import { serveMcp } from '../serve/serve-mcp.ts';
 import { readAgentFile } from './agent-file.ts';
@@ -6,6 +5,7 @@ import type { Flags } from './command-line.ts';
 import { exitCodes, UsageError } from './command-line.ts';
 import { commandLogger } from './log.ts';
 import { agentOf } from './run.ts';
+import { openJournal } from './sessions/opened-journal.ts';
 
 /** `pawl serve`: serves an agent over MCP or as a model until the client disconnects or a signal ends it. */
 export async function serveCommand(positionals: readonly string[], flags: Flags): Promise<number> {
@@ -17,7 +17,7 @@ export async function serveCommand(positionals: readonly string[], flags: Flags)
   const agent = await agentOf(await readAgentFile(file), flags, file);
   const logger = commandLogger(flags, { isShown: false });
   const place = http === undefined ? {} : { port: http };
-  const kept = flags.journal === undefined ? {} : { journal: sqliteJournal(flags.journal) };
+  const kept = flags.journal === undefined ? {} : { journal: await openJournal(flags.journal) };
   const served =
     mcp === undefined
       ? await serveOpenai([agent], { http: place, logger, ...kept })

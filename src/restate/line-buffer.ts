@@ -3,7 +3,7 @@ import type { Logger } from '../observe/log/logger.ts';
 
 type Line = { level: 'info' | 'warn' | 'error'; fields: object; message: string | undefined };
 
-const ofFacts: readonly string[] = ['attempt.failed', 'session.failed', 'session.aborted'];
+const ofFacts: readonly string[] = ['attempt.failed', 'session.succeeded', 'session.failed', 'session.aborted'];
 
 /** A logger that keeps its lines until they may be written. */
 export class LineBuffer implements Logger {

@@ -86,9 +86,13 @@ function mayBe(schema: JSONSchema7Definition, kind: 'array' | 'object'): boolean
 /** Follows a path within the schema. One that leads nowhere, or a reference of another kind, forbids nothing. */
 function resolved(ref: string, root: JSONSchema7): JSONSchema7Definition {
   if (ref !== '#' && !ref.startsWith('#/')) return true;
-  const found = ref
+  const names = ref
     .split('/')
     .slice(1)
-    .reduce<unknown>((at, key) => (typeof at === 'object' && at !== null ? Reflect.get(at, key) : undefined), root);
+    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const found = names.reduce<unknown>(
+    (at, name) => (typeof at === 'object' && at !== null ? Reflect.get(at, name) : undefined),
+    root,
+  );
   return typeof found === 'object' && found !== null ? found : true;
 }

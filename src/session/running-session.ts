@@ -27,8 +27,8 @@ export class RunningSession<Report> implements Session<Report>, SubSession {
   readonly result: Promise<SessionResult<Report>>;
   readonly log: ScopeLog | null;
   readonly life: SessionLife;
-  /** What makes its sub-agents; null for an agent without any. */
   readonly canCompact: boolean;
+  /** What makes its sub-agents; null for an agent without any. */
   readonly subSessions: SubSessions | null;
   private readonly wired: Wired<Report>;
   private readonly suspended = Promise.withResolvers<Ending>();

@@ -1,12 +1,14 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type ResumePass, resumeAll, startSession } from '../../src/index.ts';
 import { postgresJournal } from '../../src/journal/postgres/postgres.ts';
-import { assertInvariants } from '../../src/testing/index.ts';
+import { assertInvariants, startModelServer } from '../../src/testing/index.ts';
 import { holding, until } from '../support/journaled.ts';
-import { pawl } from '../support/pawl.ts';
+import { command, pawl } from '../support/pawl.ts';
 import { type Postgres, postgresFolder, startPostgres } from '../support/postgres.ts';
 
 describe.skipIf(postgresFolder === null)('sessions in PostgreSQL', async () => {
@@ -58,5 +60,24 @@ describe.skipIf(postgresFolder === null)('sessions in PostgreSQL', async () => {
     expect(stdout).toMatch(/^open {2}suspended {2}is refused$/m);
     expect(stdout).toContain('the model rehearsal:script is missing; the tool work is missing.');
     expect((await pawl(['sessions', '--journal', url])).stdout).toContain('open');
+  });
+
+  it('D-6: `pawl serve` keeps its sessions there', async () => {
+    await using models = await startModelServer([{ calls: [{ name: 'final_report', input: { content: 'kept' } }] }]);
+    const file = join(folder, 'helper.md');
+    writeFileSync(file, '---\nname: helper\n---\nYou help.\n');
+    const args = ['serve', '--openai', file, '--http', '0', '--base-url', models.url, '--model', 'any'];
+    const child = spawn(process.execPath, [command, ...args, '--journal', url], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const [line] = await once(child.stderr ?? process.stdin, 'data');
+    const body = JSON.stringify({ model: 'helper', input: 'x' });
+    const response = await fetch(`${/http:\S+/.exec(String(line))?.[0]}/responses`, { method: 'POST', body });
+    expect(await response.json()).toMatchObject({ status: 'completed' });
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    const journal = postgresJournal(url);
+    expect(await journal.list({ agent: 'helper' })).toMatchObject([{ status: 'succeeded' }]);
+    await journal.close();
   });
 });

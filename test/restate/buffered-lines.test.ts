@@ -16,7 +16,7 @@ function bufferOver(refuses: (message: string | undefined) => boolean = () => fa
 
 describe('log lines of a durable session are written once (D-3)', () => {
   const levels = ['info', 'warn', 'error'] as const;
-  const events = ['attempt.failed', 'session.failed', 'session.aborted'];
+  const events = ['attempt.failed', 'session.succeeded', 'session.failed', 'session.aborted'];
   it.each(levels.flatMap((level) => events.map((event) => [level, event] as const)))(
     '%s of %s waits until it may be written',
     (level, event) => {

@@ -68,6 +68,12 @@ describe('C-5: fields that the sent schema forbids are named, not dropped', () =
       { next: { next: { x: 1 }, list: [{ y: 1 }] } },
       ['next.next.x', 'next.list.0.y'],
     ],
+    [
+      'those of a definition whose name has a slash and a tilde',
+      { $ref: '#/$defs/a~1b~0c', $defs: { 'a/b~c': closed({}) } } as JSONSchema7,
+      { x: 1 },
+      ['x'],
+    ],
     ['none behind an anchor', closed({ a: { $ref: '#here' } }), { a: { x: 1 } }, []],
     ['none behind a reference to nowhere', { $ref: '#/$defs/none' }, { x: 1 }, []],
     ['none behind a reference through a text', { $ref: '#/title/length', title: 'text' }, { x: 1 }, []],
