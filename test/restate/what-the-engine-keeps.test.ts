@@ -96,6 +96,8 @@ it('D-3: who reads the engine’s journal finds the session’s steps by their n
       "run turn-7/attempt-1/model",
       "run mark close",
       "run close",
+      "run mark lines",
+      "run lines",
     ]
   `);
 });
