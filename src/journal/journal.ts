@@ -96,6 +96,11 @@ export type JournalEntry = { scope: string } & (
 
 export type SessionStatus = 'running' | 'suspended' | 'succeeded' | 'failed' | 'aborted';
 
+/** Whether a session has ended, and so is not to be resumed. */
+export function isEnded(status: SessionStatus): status is Exclude<SessionStatus, 'running' | 'suspended'> {
+  return status !== 'running' && status !== 'suspended';
+}
+
 /** A sighting as it is noted: `seq` is the position in the event stream before it, `at` its time (epoch ms). */
 export type Sighted = { seq: number; at: number; sighting: Sighting };
 

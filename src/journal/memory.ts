@@ -2,6 +2,7 @@ import { memoryBudgets } from '../shared/budget-store.ts';
 import { memoryGates } from '../shared/gate-store.ts';
 import {
   type Append,
+  isEnded,
   isLeaseHeld,
   type Journal,
   type JournalEntry,
@@ -69,7 +70,7 @@ export class MemoryJournal implements Journal {
   /** Takes in a session that was written elsewhere. */
   load(session: JournaledSession, entries: readonly JournalEntry[]): void {
     const { status, entries: _, waiting: __, ...row } = session;
-    const ended = status === 'running' || status === 'suspended' ? null : status;
+    const ended = isEnded(status) ? status : null;
     this.kept.set(row.sessionId, { ...row, ended, entries: [...entries], inbox: [], owner: null, leasedUntil: 0 });
   }
 

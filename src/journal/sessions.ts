@@ -5,7 +5,7 @@ import { nonBlank } from '../input/shapes.ts';
 import { lazily } from '../platform/lazily.ts';
 import { metadataShape } from '../vocabulary/metadata.ts';
 import { checkJournal, checkSession } from './given.ts';
-import type { Journal, JournaledSession, SessionQuery, SessionStatus } from './journal.ts';
+import { isEnded, type Journal, type JournaledSession, type SessionQuery, type SessionStatus } from './journal.ts';
 import { unknownSession } from './journal-errors.ts';
 import { tapeOf } from './tape.ts';
 
@@ -58,8 +58,4 @@ export async function exportSession(journal: Journal, sessionId: string): Promis
   const entries = await journal.read(sessionId);
   if (entries.length === 0) throw unknownSession(sessionId);
   return tapeOf(entries);
-}
-
-function isEnded(status: SessionStatus): boolean {
-  return status !== 'running' && status !== 'suspended';
 }

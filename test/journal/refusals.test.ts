@@ -183,7 +183,7 @@ describe('D-6: what cannot go on is refused, and stays as it was', () => {
     const bumped = new DatabaseSync(newer);
     bumped.exec('PRAGMA user_version = 99');
     bumped.close();
-    expect(() => sqliteJournal(newer)).toThrow('is a journal of version 99; this release of Pawl reads version 3');
+    expect(() => sqliteJournal(newer)).toThrow('is a journal of version 99; this release of Pawl reads version 4');
     expect(() => sqliteJournal(join(tmpdir(), 'no-such-folder', 'pawl.db'))).toThrow(
       expect.objectContaining({ code: 'journal_failed' }),
     );

@@ -50,7 +50,7 @@ describe('D-3: the file of a journal', () => {
     [
       'another version',
       'PRAGMA application_id = 0x5061776c; PRAGMA user_version = 1',
-      'is a journal of version 1; this release of Pawl reads version 3.',
+      'is a journal of version 1; this release of Pawl reads version 4.',
     ],
   ])('with %s is refused and stays as it is', (_, sql, message) => {
     const file = freshFile();

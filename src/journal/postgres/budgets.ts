@@ -2,18 +2,7 @@ import { type BudgetShare, type BudgetStore, drawnBy, sharesTogether } from '../
 
 type Run = <T extends object>(sql: string, values: readonly unknown[]) => Promise<T[]>;
 
-/** Tables of their own, made when a budget is first shared. The row of a budget is what its sessions wait for. */
-const tables = `
-  CREATE TABLE IF NOT EXISTS $.budgets (
-    name text PRIMARY KEY, requests double precision NOT NULL, tokens double precision NOT NULL, cost double precision NOT NULL
-  );
-  CREATE TABLE IF NOT EXISTS $.budget_shares (
-    budget text NOT NULL, session text NOT NULL, share text NOT NULL, requests double precision NOT NULL,
-    tokens double precision NOT NULL, cost double precision NOT NULL, PRIMARY KEY (budget, session)
-  );
-`;
-
-/** Sums of fractions are inexact, so a billionth of an amount of money is nothing. */
+/** The row of a budget is what its sessions wait for. Sums of fractions are inexact, so a billionth of an amount of money is nothing. */
 const put = `
   WITH before AS (SELECT requests, tokens, cost FROM $.budget_shares WHERE budget = $1 AND session = $2),
   change AS (SELECT
@@ -32,19 +21,10 @@ const put = `
     share = excluded.share, requests = excluded.requests, tokens = excluded.tokens, cost = excluded.cost
   RETURNING session`.replaceAll(/\$([4-9])/g, '$$$1::double precision');
 
-/**
- * Keeps shared budgets in a PostgreSQL journal, for all processes that use it. `run` runs one statement, which is one
- * transaction. `lock` is what makes tables, one process at a time.
- */
-export function postgresBudgets(run: Run, lock: (sql: string) => Promise<unknown>): BudgetStore {
-  let ready: Promise<unknown> | null = null;
+/** Keeps shared budgets in a PostgreSQL journal. `run` runs one statement, which is one transaction. */
+export function postgresBudgets(run: Run): BudgetStore {
   const known = new Map<string, Promise<unknown>>();
   const prepared = async (budget: string) => {
-    ready ??= lock(tables).catch((error) => {
-      ready = null;
-      throw error;
-    });
-    await ready;
     const row = known.get(budget) ?? run('INSERT INTO $.budgets VALUES ($1, 0, 0, 0) ON CONFLICT DO NOTHING', [budget]);
     known.set(budget, row);
     await row.catch((error) => {
@@ -63,13 +43,11 @@ export function postgresBudgets(run: Run, lock: (sql: string) => Promise<unknown
       return (await run(put, values)).length > 0;
     },
     async share(budget, session) {
-      await prepared(budget);
       const sql = 'SELECT share FROM $.budget_shares WHERE budget = $1 AND session = $2';
       const [row] = await run<{ share: string }>(sql, [budget, session]);
       return row === undefined ? null : (JSON.parse(row.share) as BudgetShare);
     },
     async total(budget) {
-      await prepared(budget);
       const rows = await run<{ share: string }>('SELECT share FROM $.budget_shares WHERE budget = $1', [budget]);
       return sharesTogether(rows.map(({ share }) => JSON.parse(share) as BudgetShare));
     },

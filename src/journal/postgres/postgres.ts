@@ -21,7 +21,7 @@ import { doesNotRun, exists, incomplete, noLongerOwned, runsElsewhere, UnsentErr
 import { postgresBudgets } from './budgets.ts';
 import { postgresGates } from './gates.ts';
 import { PostgresServer } from './server.ts';
-import { lockOf, prepareTables } from './tables.ts';
+import { prepareTables } from './tables.ts';
 
 export type PostgresJournalOptions = {
   /** How long a session belongs to its process without a sign of life from it, in ms. Default: 10,000. */
@@ -104,10 +104,9 @@ class PostgresJournal implements Journal {
     this.leaseMs = leaseMs;
     this.server = server;
     this.schema = schema;
-    const made = (sql: string) => this.query('SELECT 1', []).then(() => this.run(`${lockOf(schema)}; ${sql}`));
     const query = <T extends object>(sql: string, values: readonly unknown[]) => this.query<T>(sql, values);
-    this.budgets = postgresBudgets(query, made);
-    this.gates = postgresGates(query, made);
+    this.budgets = postgresBudgets(query);
+    this.gates = postgresGates(query);
   }
 
   async create({ sessionId, agent, metadata }: Parameters<Journal['create']>[0], append: Omit<Append, 'after'>) {

@@ -1,6 +1,6 @@
 import { PawlError } from '../../input/errors.ts';
 
-const schemaVersion = 3;
+const schemaVersion = 4;
 /** Those that hold any text. SQL_ASCII keeps the bytes as they come, which are UTF-8. */
 const encodings = ['UTF8', 'SQL_ASCII'];
 
@@ -20,16 +20,23 @@ const tables = `
     session bigint NOT NULL REFERENCES $.sessions ON DELETE CASCADE, call text
   );
   CREATE UNIQUE INDEX IF NOT EXISTS inbox_call ON $.inbox (session, md5(call));
+  CREATE TABLE IF NOT EXISTS $.budgets (
+    name text PRIMARY KEY, requests double precision NOT NULL, tokens double precision NOT NULL, cost double precision NOT NULL
+  );
+  CREATE TABLE IF NOT EXISTS $.budget_shares (
+    budget text NOT NULL, session text NOT NULL, share text NOT NULL, requests double precision NOT NULL,
+    tokens double precision NOT NULL, cost double precision NOT NULL, PRIMARY KEY (budget, session)
+  );
+  CREATE TABLE IF NOT EXISTS $.gates (name text PRIMARY KEY, version bigint NOT NULL, state text NOT NULL);
   CREATE TABLE IF NOT EXISTS $.version (version integer PRIMARY KEY);
   INSERT INTO $.version SELECT ${schemaVersion} WHERE NOT EXISTS (SELECT 1 FROM $.version);
 `;
 
 type Run = <T extends object>(sql: string, values?: readonly unknown[]) => Promise<T[]>;
 
-/** What makes tables, one process at a time. Whatever the server's default, what comes after it sees what others did. */
-export function lockOf(name: string): string {
-  return `SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(hashtext('pawl ${name}'))`;
-}
+/** Lets one process at a time make tables. Whatever the server's default, what comes after it sees what others did. */
+const lockOf = (name: string) =>
+  `SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(hashtext('pawl ${name}'))`;
 
 /**
  * Makes the tables in the schema of this name, one process at a time, and checks their version. `run` runs statements in

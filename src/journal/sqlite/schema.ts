@@ -2,7 +2,7 @@ import { isLeaseHeld, type JournaledSession, undecided } from '../journal.ts';
 
 /** "Pawl", so that another program's database is not taken for a journal. */
 export const applicationId = 0x5061776c;
-export const schemaVersion = 3;
+export const schemaVersion = 4;
 
 export const schema = `
   CREATE TABLE sessions (
@@ -15,6 +15,10 @@ export const schema = `
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE inbox (id INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, message TEXT NOT NULL) STRICT;
   CREATE INDEX inbox_session ON inbox (session);
+  CREATE TABLE budgets (
+    budget TEXT NOT NULL, session TEXT NOT NULL, share TEXT NOT NULL, PRIMARY KEY (budget, session)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE gates (name TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL, state TEXT NOT NULL) STRICT, WITHOUT ROWID;
   PRAGMA application_id = ${applicationId};
   PRAGMA user_version = ${schemaVersion};
 `;

@@ -4,7 +4,14 @@ import { eventLoop } from '../../host/event-loop.ts';
 import { check } from '../../input/check.ts';
 import { PawlError } from '../../input/errors.ts';
 import { aJournal } from '../../journal/given.ts';
-import type { Journal, JournalEntry, JournaledSession, SessionHead, SessionStatus } from '../../journal/journal.ts';
+import {
+  isEnded,
+  type Journal,
+  type JournalEntry,
+  type JournaledSession,
+  type SessionHead,
+  type SessionStatus,
+} from '../../journal/journal.ts';
 import { lazily } from '../../platform/lazily.ts';
 import type { OfferedTool } from '../../vocabulary/offered-tool.ts';
 import { modelRenames } from '../input.ts';
@@ -64,8 +71,7 @@ export async function checkSessions(
   const checked: CheckedSession[] = [];
   for (const row of await journal.list({})) {
     const agent = named.get(row.agent);
-    const isOpen = row.status === 'running' || row.status === 'suspended';
-    if (agent === undefined || !(isOpen || ended)) continue;
+    if (agent === undefined || (isEnded(row.status) && !ended)) continue;
     if (eventLoop.isDue) await eventLoop.turn();
     checked.push(await checkedSession(agent, row, await journal.read(row.sessionId), renamedModels));
   }
