@@ -15,17 +15,18 @@ const pathOf = (sessionId: string, what: string) => `sessions/${encodeURICompone
 /** Where a server has a session as one file. */
 export const fileAddress = (sessionId: string) => pathOf(sessionId, 'file');
 
-async function post(path: string, body: unknown) {
-  const response = await fetch(path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-pawl-token': token() },
-    body: JSON.stringify(body),
-  }).catch(() => {
+async function asked(path: string, init: RequestInit = {}) {
+  const response = await fetch(path, init).catch(() => {
     throw new Error('The server does not answer.');
   });
   const answer = await response.json();
   if (!response.ok) throw new Error(answer.error);
   return answer;
+}
+
+function post(path: string, body: unknown) {
+  const headers = { 'content-type': 'application/json', 'x-pawl-token': token() };
+  return asked(path, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 
 /** Forks the session at a change, and shows the fork. */
@@ -41,15 +42,8 @@ async function send(sessionId: string, command: Command): Promise<void> {
 }
 
 /** The calls that wait for a person, of one session or of all. */
-export async function inbox(sessionId: string | null): Promise<InboxList> {
-  const response = await fetch(sessionId === null ? 'inbox' : `inbox?session=${encodeURIComponent(sessionId)}`).catch(
-    () => {
-      throw new Error('The server does not answer.');
-    },
-  );
-  const answer = await response.json();
-  if (!response.ok) throw new Error(answer.error);
-  return answer;
+export function inbox(sessionId: string | null): Promise<InboxList> {
+  return asked(sessionId === null ? 'inbox' : `inbox?session=${encodeURIComponent(sessionId)}`);
 }
 
 /** Decides a call that was shown. Resolves with false if it no longer waits, or is not as it was shown. */

@@ -1,6 +1,7 @@
 import type { JournaledSession } from '../../journal/journal.ts';
 import { span, tame } from '../../platform/text.ts';
 import type { SessionSummary } from '../live/search.ts';
+import { Slugs } from './content/slugs.tsx';
 import { ago, clock, dollars, short } from './text.ts';
 
 const glyphs: Record<JournaledSession['status'], string> = {
@@ -53,11 +54,7 @@ export function Entry({
             <span class="words"> waiting for a person</span>
           </span>
         )}
-        {row.slugs.map((slug) => (
-          <span class="slug" key={slug}>
-            {slug}
-          </span>
-        ))}
+        <Slugs of={row.slugs} />
         {about?.forkOf == null ? null : <span class="hint">fork of {tame(about.forkOf.slice(0, 8))}</span>}
         <span class="what">{tame(what)}</span>
       </span>

@@ -31,6 +31,10 @@ export function stateName(id: string): string {
   return id.split('.').at(-1) ?? id;
 }
 
+export function machineName(machine: string): string {
+  return machine === 'toolCall' ? 'tool call' : machine;
+}
+
 /** An event as one reads it. */
 export function eventName(event: string): string {
   const actor = /^xstate\.(done|error)\.actor\.(.+)$/.exec(event);

@@ -1,10 +1,10 @@
-import { type Delivery, failedOutcome, type Json } from '../../../machines/index.ts';
+import { type Delivery, failedOutcome, type Json, noUsage } from '../../../machines/index.ts';
 
 /** Something else that might have been delivered, by a name for it. */
 export type Preset = { name: string; delivery: Delivery };
 
 /** A request that failed before anything was counted costs nothing. */
-const noReply = { calls: [], textReport: null, usage: noUsage(), costUsd: 0, measured: null };
+const noReply = { calls: [], textReport: null, usage: noUsage, costUsd: 0, measured: null };
 
 const faults = ['auth', 'rate_limited', 'server', 'network', 'timeout', 'content_filter', 'malformed_call'] as const;
 
@@ -70,8 +70,4 @@ function decisions(instead: Instead): Preset[] {
 function paidIn(was: unknown): { usage?: Json; costUsd?: Json } {
   const { usage, costUsd } = Object(was) as { usage?: Json; costUsd?: Json };
   return { ...(usage !== undefined && { usage }), ...(costUsd !== undefined && { costUsd }) };
-}
-
-function noUsage(): Json {
-  return { input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 };
 }

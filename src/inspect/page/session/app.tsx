@@ -2,6 +2,7 @@ import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { tame } from '../../../platform/text.ts';
 import type { Moment } from '../../recorded/shown-recording.ts';
 import { endingOf, spentInTree } from '../../study/overview.ts';
+import { Slugs } from '../content/slugs.tsx';
 import { Charts } from '../drawing/chart.tsx';
 import type { Store } from '../store.ts';
 import { panes } from '../tabs.ts';
@@ -195,11 +196,7 @@ function Ending({ state, word, slugs }: { state: string; word: string; slugs: re
   return (
     <span class={`status ${state}`}>
       {state === 'done' ? `✓ ${word}` : `✗ ${word}: ${slugs[0] ?? ''}`}
-      {slugs.slice(1).map((slug) => (
-        <span class="slug" key={slug}>
-          {slug}
-        </span>
-      ))}
+      <Slugs of={slugs.slice(1)} />
     </span>
   );
 }

@@ -3,6 +3,7 @@ import { span, tame } from '../../../platform/text.ts';
 import type { Row } from '../../recorded/row-list.ts';
 import type { Moment } from '../../recorded/shown-recording.ts';
 import { type LineFilter, lineFilters } from '../../study/find.ts';
+import { Slugs } from '../content/slugs.tsx';
 import type { Store } from '../store.ts';
 import { clock } from '../text.ts';
 
@@ -214,11 +215,7 @@ function ListRow({ store, line: { row, depth, number }, moment, isCurrent, size 
             ⚑
           </span>
         )}
-        {slugs.map((slug) => (
-          <span class="slug" key={slug}>
-            {slug}
-          </span>
-        ))}
+        <Slugs of={slugs} />
         <span class="detail">{tame(row.detail)}</span>
       </span>
       <span class="time">{timeOf(row, isOver)}</span>

@@ -5,7 +5,7 @@ import { framesOf } from '../../study/rules.ts';
 import { stepFrom, type Unit } from '../../study/steps.ts';
 import { drawStrip } from '../drawing/strip.ts';
 import type { Store } from '../store.ts';
-import { clock, eventName, stateName } from '../text.ts';
+import { clock, eventName, machineName, stateName } from '../text.ts';
 
 /** Where in the session the page stands, and the way through it. */
 export function ScrubBar({ store, moment }: { store: Store; moment: Moment }) {
@@ -74,7 +74,7 @@ function told({ recorded, pictures }: Store, { frame }: Moment): string {
   const state = one.states.reduce((left, right) => (right.length > left.length ? right : left), '');
   const event = pictures.arrows[one.arrows[0] ?? '']?.event ?? '';
   const by = one.isStart ? ', as it started' : event === '' ? '' : `, by ${eventName(event)}`;
-  return `${one.machine === 'toolCall' ? 'tool call' : one.machine} ${stateName(state)}${by}`;
+  return `${machineName(one.machine)} ${stateName(state)}${by}`;
 }
 
 /** The rule whose steps are marked, and the way through them. */

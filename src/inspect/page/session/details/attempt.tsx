@@ -3,6 +3,7 @@ import type { Row } from '../../../recorded/row-list.ts';
 import { type Exchange, exchangeAt } from '../../../study/exchange.ts';
 import { spentFor } from '../../../study/overview.ts';
 import { Json } from '../../content/content.tsx';
+import { Slugs } from '../../content/slugs.tsx';
 import type { Store } from '../../store.ts';
 import { dollars, short } from '../../text.ts';
 import { AnswersPane, ReplyPane, RequestPane } from './exchange.tsx';
@@ -74,12 +75,7 @@ function CallPane({ call, exchange }: { call: Row; exchange: Exchange }) {
   return (
     <section class="message tool" aria-label="Call">
       <div class="who">
-        {tame(call.title)} {call.endedAt === null ? '' : `· ${span(call.endedAt - call.at)}`}{' '}
-        {call.slugs.map((slug) => (
-          <span class="slug" key={slug}>
-            {slug}
-          </span>
-        ))}
+        {tame(call.title)} {call.endedAt === null ? '' : `· ${span(call.endedAt - call.at)}`} <Slugs of={call.slugs} />
       </div>
       <div class="who">input</div>
       {sent?.type === 'tool-call' ? <Json value={sent.input} /> : <p class="empty">not in the reply itself</p>}

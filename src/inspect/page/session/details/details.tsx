@@ -6,7 +6,7 @@ import { exchangeAt } from '../../../study/exchange.ts';
 import { Json } from '../../content/content.tsx';
 import type { Store } from '../../store.ts';
 import type { Tab } from '../../tabs.ts';
-import { eventName, stateName } from '../../text.ts';
+import { eventName, machineName, stateName } from '../../text.ts';
 import { AttemptPane } from './attempt.tsx';
 import { AnswersPane, ReplyPane, RequestPane } from './exchange.tsx';
 import { FactList } from './facts.tsx';
@@ -90,7 +90,7 @@ function Why({ store, moment }: Props) {
   return (
     <>
       <h2>
-        {frame.machine === 'toolCall' ? 'tool call' : frame.machine}: {stateName(state)}
+        {machineName(frame.machine)}: {stateName(state)}
       </h2>
       <p>{pictures.states[state]?.description}</p>
       {frame.isStart ? <p class="hint">The machine started.</p> : null}
@@ -157,7 +157,7 @@ function Context({ store, moment }: Props) {
   const machine = store.recorded.microsteps[frame]?.machine;
   return (
     <>
-      <h2>Context of the {machine === 'toolCall' ? 'tool call' : machine}, after this step</h2>
+      <h2>Context of the {machineName(machine ?? '')}, after this step</h2>
       {shown.frame === frame ? <Json value={shown.value} /> : <p class="empty">…</p>}
     </>
   );

@@ -6,6 +6,7 @@ import type { Exchange } from '../../../study/exchange.ts';
 import { FileView, Json, Text } from '../../content/content.tsx';
 import { Copy } from '../../content/copy.tsx';
 import { Fold } from '../../content/fold.tsx';
+import { Slugs } from '../../content/slugs.tsx';
 import { short } from '../../text.ts';
 import { curlOf } from './copied.ts';
 import { MessageView, OutputView } from './parts.tsx';
@@ -176,12 +177,7 @@ export function ReplyPane({
       </h2>
       {ended?.type === 'attempt.failed' ? (
         <p>
-          {ended.slugs.map((slug) => (
-            <span class="slug" key={slug}>
-              {slug}
-            </span>
-          ))}{' '}
-          {tame(ended.detail ?? '')}
+          <Slugs of={ended.slugs} /> {tame(ended.detail ?? '')}
         </p>
       ) : null}
       {fault === null ? null : (

@@ -2,6 +2,7 @@ import type { JournaledSession } from '../../../../journal/journal.ts';
 import { tame } from '../../../../platform/text.ts';
 import type { Row } from '../../../recorded/row-list.ts';
 import type { Moment } from '../../../recorded/shown-recording.ts';
+import { Slugs } from '../../content/slugs.tsx';
 import type { Store } from '../../store.ts';
 
 type Props = { store: Store; moment: Moment };
@@ -98,11 +99,7 @@ function Sessions({ rows }: { rows: readonly JournaledSession[] }) {
           </a>{' '}
           {status}
           {waiting.length === 0 ? '' : `, ${waiting.length} waiting for a person`}
-          {slugs.map((slug) => (
-            <span class="slug" key={slug}>
-              {slug}
-            </span>
-          ))}
+          <Slugs of={slugs} />
         </p>
       ))}
     </>
