@@ -7,6 +7,7 @@ import {
 } from '@ai-sdk/provider';
 import { eventLoop } from '../host/event-loop.ts';
 import type { RequestTimers } from './request-timers.ts';
+import { streamedPart } from './sdk-model.ts';
 
 /** How long a stream may take to end after its finish part, in ms. */
 const finishGraceMs = 1_000;
@@ -120,18 +121,7 @@ export async function generate(
     const metadata = { ...(id !== undefined && { id }), ...(modelId !== undefined && { modelId }) };
     onPart({ type: 'response-metadata', ...metadata, ...(timestamp !== undefined && { timestamp }) });
   }
-  for (const part of result.content) {
-    // A malformed part must not cost the whole reply (P-4).
-    if (part?.type === 'text' || part?.type === 'reasoning') {
-      const id = '0';
-      const metadata = part.providerMetadata === undefined ? {} : { providerMetadata: part.providerMetadata };
-      onPart({ type: `${part.type}-start`, id, ...metadata });
-      onPart({ type: `${part.type}-delta`, id, delta: part.text });
-      onPart({ type: `${part.type}-end`, id });
-    } else {
-      onPart(part);
-    }
-  }
+  for (const part of result.content.flatMap((one) => streamedPart(one, '0'))) onPart(part);
   const { finishReason, usage, providerMetadata } = result;
   onPart({ type: 'finish', finishReason, usage, ...(providerMetadata !== undefined && { providerMetadata }) });
 }

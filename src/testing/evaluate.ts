@@ -7,7 +7,7 @@ import { runBatch } from '../batch/run-batch.ts';
 import { check } from '../input/check.ts';
 import { messageOf, PawlError, unexpected } from '../input/errors.ts';
 import { aFunction, count, nonBlank } from '../input/shapes.ts';
-import { formatDollars } from '../platform/text.ts';
+import { formatDollars, inColumns } from '../platform/text.ts';
 import type { SessionOptions } from '../session/options.ts';
 import type { SessionResult } from '../session/session.ts';
 
@@ -221,12 +221,7 @@ function tableOf(
       ? []
       : [['since the last time', ...judges.map((judge) => signed(change[judge] ?? 0)), '', '', '', '']]),
   ];
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  const line = (row: readonly string[]) =>
-    row
-      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)))
-      .join('  ');
-  return rows.map((row) => line(row).trimEnd()).join('\n');
+  return inColumns(rows).join('\n');
 }
 
 function signed(change: number): string {

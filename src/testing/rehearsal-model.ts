@@ -1,7 +1,17 @@
 import { z } from 'zod';
 import { check } from '../input/check.ts';
 import { flag, longestMs, oneOf, text } from '../input/shapes.ts';
-import type { SdkCall, SdkContent, SdkModel, SdkPrompt, SdkReply, SdkStreamPart } from '../model/sdk-model.ts';
+import {
+  type SdkCall,
+  type SdkContent,
+  type SdkModel,
+  type SdkPrompt,
+  type SdkReply,
+  type SdkStreamPart,
+  sdkUsage,
+  streamedPart,
+  streamOfParts,
+} from '../model/sdk-model.ts';
 
 /** A scripted reply. Every field is optional; `{}` is an empty reply. */
 export type RehearsedReply = {
@@ -116,14 +126,7 @@ export function rehearsalModel(
     async doStream(options) {
       const [rehearsed, content] = await reply(options);
       const parts = partsOf(rehearsed, content);
-      return {
-        stream: new ReadableStream<SdkStreamPart>({
-          start(controller) {
-            for (const part of parts) controller.enqueue(part);
-            controller.close();
-          },
-        }),
-      };
+      return { stream: streamOfParts(parts) };
     },
   };
 }
@@ -167,19 +170,12 @@ function contentOf({ text, reasoning, calls = [] }: RehearsedReply, request: num
 function partsOf(rehearsed: RehearsedReply, content: readonly SdkContent[]): SdkStreamPart[] {
   const parts: SdkStreamPart[] = [{ type: 'stream-start', warnings: [] }];
   for (const [index, part] of content.entries()) {
-    const id = String(index);
-    if (part.type === 'text' || part.type === 'reasoning') {
-      parts.push({ type: `${part.type}-start`, id }, { type: `${part.type}-delta`, id, delta: part.text });
-      parts.push({ type: `${part.type}-end`, id });
-    } else if (part.type === 'tool-call') {
-      const { toolCallId, toolName, input } = part;
-      parts.push({ type: 'tool-input-start', id: toolCallId, toolName });
-      parts.push(
-        { type: 'tool-input-delta', id: toolCallId, delta: input },
-        { type: 'tool-input-end', id: toolCallId },
-      );
-      parts.push(part);
+    if (part.type === 'tool-call') {
+      const { toolCallId: id, toolName, input } = part;
+      parts.push({ type: 'tool-input-start', id, toolName }, { type: 'tool-input-delta', id, delta: input });
+      parts.push({ type: 'tool-input-end', id });
     }
+    parts.push(...streamedPart(part, String(index)));
   }
   if (rehearsed.breaks !== undefined) parts.push({ type: 'error', error: rehearsed.breaks });
   else if (rehearsed.cut !== true) {
@@ -195,10 +191,7 @@ function finishReasonOf({ finishReason, calls = [] }: RehearsedReply): SdkReply[
 
 function usageOf({ usage = {} }: RehearsedReply): SdkReply['usage'] {
   const { input = 10, output = 5, reasoning = 0, cacheRead = 0, cacheWrite = 0 } = usage;
-  return {
-    inputTokens: { total: input, noCache: input - cacheRead - cacheWrite, cacheRead, cacheWrite },
-    outputTokens: { total: output, text: output - reasoning, reasoning },
-  };
+  return sdkUsage({ input, output, reasoning, cacheRead, cacheWrite });
 }
 
 function noticeIn(prompt: SdkPrompt): string | null {

@@ -2,7 +2,7 @@ import type { Fact, Reply, ReplyPart, Usage } from '../../../machines/index.ts';
 import { PawlError } from '../../input/errors.ts';
 import type { JournalEntry, SessionHead } from '../../journal/journal.ts';
 import { restoredFacts } from '../../journal/replay/stored-facts.ts';
-import type { SdkStreamPart } from '../../model/sdk-model.ts';
+import { type SdkStreamPart, sdkUsage } from '../../model/sdk-model.ts';
 import { replayEntries } from '../../session/replay/replay-session.ts';
 import type { RecordedExchange } from './exchange.ts';
 import { outlineOfSent } from './outline.ts';
@@ -102,16 +102,11 @@ function answerOf({ reply, fault, usage }: Replied): Pick<RecordedExchange, 'par
 }
 
 function finishPart({ finishReason }: Reply, usage: Usage): SdkStreamPart {
-  const { input, output, reasoning, cacheRead, cacheWrite } = usage;
   const { unified, raw } = finishReason ?? { unified: 'other', raw: null };
-  const noCache = Math.max(0, input - cacheRead - cacheWrite);
   return {
     type: 'finish',
     finishReason: { unified, raw: raw ?? undefined },
-    usage: {
-      inputTokens: { total: input, noCache, cacheRead, cacheWrite },
-      outputTokens: { total: output, text: output - reasoning, reasoning },
-    },
+    usage: sdkUsage(usage),
   } as SdkStreamPart;
 }
 

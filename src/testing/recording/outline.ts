@@ -1,5 +1,6 @@
 import type { Message } from '../../../machines/index.ts';
 import type { SdkCall, SdkPrompt } from '../../model/sdk-model.ts';
+import { inOrder } from '../../platform/plain-json.ts';
 import { redact } from '../../secrets/redact.ts';
 import type { SentRequest } from '../../session/replay/replayed.ts';
 
@@ -84,13 +85,8 @@ function partLines(role: string, part: AnyPart): string[] {
   }
 }
 
-const json = (value: unknown): string => JSON.stringify(value, sorted) ?? 'nothing';
-
-/** Keys in order, and without what providers note. */
-function sorted(_: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const entries = Object.entries(value).filter(([key]) => key !== 'providerOptions');
-  return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
-}
+/** Without what providers note. */
+const json = (value: unknown): string =>
+  JSON.stringify(value, (key, one) => (key === 'providerOptions' ? undefined : inOrder(key, one))) ?? 'nothing';
 
 const clean = (lines: readonly string[]): Outline => lines.map((line) => redact(line));

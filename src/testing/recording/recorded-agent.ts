@@ -16,16 +16,12 @@ import type { SessionOptions } from '../../session/options.ts';
 import type { LocalTool } from '../../tools/local.ts';
 import { ToolError } from '../../vocabulary/tool-error.ts';
 import { type AgentRecording, inputKey, recordingsIn } from './of-journal.ts';
-import { answeringModel } from './recorded-model.ts';
+import { answeringModel, answeringShape, type RecordedModelOptions } from './recorded-model.ts';
 
 /** A recorded session: a file that `pawl export` wrote, or a session of a journal. */
 export type RecordedSource = string | { journal: Journal; sessionId: string };
 
-export type RecordedAgentOptions = {
-  /** False answers requests that differ from the recorded ones, too; default: true. */
-  strict?: boolean;
-  /** Answers the requests after the last recorded one of each agent; default: they fail. */
-  afterwards?: SdkModel;
+export type RecordedAgentOptions = RecordedModelOptions & {
   /** The tools, by name, whose own code runs; all others answer what they answered then. Default: none. */
   realTools?: readonly string[];
 };
@@ -38,10 +34,7 @@ export type RecordedAgent<Report, Context> = {
 };
 
 const optionsSchema = z.strictObject({
-  strict: z.boolean().default(true),
-  afterwards: z
-    .custom<SdkModel>((value) => Object(value).specificationVersion === 'v4', { error: 'a language model' })
-    .optional(),
+  ...answeringShape,
   realTools: z.array(nonBlank).default([]),
 } satisfies Record<keyof RecordedAgentOptions, z.ZodType>);
 

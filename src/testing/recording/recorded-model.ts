@@ -4,12 +4,8 @@ import { z } from 'zod';
 import { check } from '../../input/check.ts';
 import { PawlError, reasonOf } from '../../input/errors.ts';
 import { flag, nonBlank } from '../../input/shapes.ts';
-import { checkSession } from '../../journal/given.ts';
-import type { Journal } from '../../journal/journal.ts';
-import type { SdkCall, SdkModel, SdkStreamPart } from '../../model/sdk-model.ts';
-import { recordedHead } from '../../session/replay/recorded-entries.ts';
+import { type SdkCall, type SdkModel, type SdkStreamPart, streamOfParts } from '../../model/sdk-model.ts';
 import type { RecordedExchange, RecordingHead, ThrownError } from './exchange.ts';
-import { recordingsIn } from './of-journal.ts';
 import { differenceOf, outlineOfCall } from './outline.ts';
 import { errorOf } from './thrown.ts';
 
@@ -27,47 +23,19 @@ export type RecordedModel = SdkModel & {
   readonly left: number;
 };
 
-const optionsSchema = z.strictObject({
+export const answeringShape = {
   strict: flag.default(true),
   afterwards: z
     .custom<SdkModel>((value) => Object(value).specificationVersion === 'v4', { error: 'a language model' })
     .optional(),
-} satisfies Record<keyof RecordedModelOptions, z.ZodType>);
+} satisfies Record<keyof RecordedModelOptions, z.ZodType>;
+const optionsSchema = z.strictObject(answeringShape);
 
 /** Returns a model that answers as `recordingModel` wrote it down in a file. Throws `invalid_options` or `invalid_journal`. */
-export function recordedModel(file: string, options?: RecordedModelOptions): RecordedModel;
-/** Returns a model that answers as that of a journaled session did. Rejects with `session_unknown` or `invalid_journal`. */
-export function recordedModel(
-  journal: Journal,
-  sessionId: string,
-  options?: RecordedModelOptions,
-): Promise<RecordedModel>;
-export function recordedModel(
-  source: string | Journal,
-  second?: string | RecordedModelOptions,
-  third?: RecordedModelOptions,
-): RecordedModel | Promise<RecordedModel> {
-  if (typeof source === 'string') {
-    check(z.object({ file: nonBlank }), { file: source }, '', 'invalid_options');
-    const options = checked(second);
-    return answeringModel(readRecording(source), options);
-  }
-  const options = checked(third);
-  checkSession(source, second);
-  return ofJournal(source, String(second), options);
-}
-
-async function ofJournal(journal: Journal, sessionId: string, options: Checked): Promise<RecordedModel> {
-  const entries = await journal.read(sessionId);
-  const { agent } = recordedHead(entries, sessionId);
-  const recording = recordingsIn(entries).agents.get(agent);
-  return answeringModel(recording ?? { provider: '', modelId: '', exchanges: [] }, options);
-}
-
-type Checked = { strict: boolean; afterwards?: SdkModel | undefined };
-
-function checked(options: unknown): Checked {
-  return check(optionsSchema, options ?? {}, 'options', 'invalid_options');
+export function recordedModel(file: string, options: RecordedModelOptions = {}): RecordedModel {
+  check(z.object({ file: nonBlank }), { file }, '', 'invalid_options');
+  const checked = check(optionsSchema, options, 'options', 'invalid_options');
+  return answeringModel(readRecording(file), checked);
 }
 
 type Recording = { provider: string; modelId: string; exchanges: readonly RecordedExchange[] };
@@ -75,7 +43,7 @@ type Recording = { provider: string; modelId: string; exchanges: readonly Record
 /** Makes a model that answers each request with the recorded one that is the same, or with the next. */
 export function answeringModel(
   { provider, modelId, exchanges }: Recording,
-  { strict, afterwards }: Checked,
+  { strict, afterwards }: z.infer<typeof optionsSchema>,
 ): RecordedModel {
   const open = [...exchanges];
   let difference: string | null = null;
@@ -126,14 +94,8 @@ function refusal(message: string): InvalidArgumentError {
 }
 
 function streamOf(parts: readonly SdkStreamPart[], thrown: ThrownError | null): ReadableStream<SdkStreamPart> {
-  return new ReadableStream({
-    start(controller) {
-      for (const part of parts) controller.enqueue(revivedPart(part));
-      if (thrown === null) controller.close();
-      else controller.enqueue({ type: 'error', error: errorOf(thrown) });
-      if (thrown !== null) controller.close();
-    },
-  });
+  const last: SdkStreamPart[] = thrown === null ? [] : [{ type: 'error', error: errorOf(thrown) }];
+  return streamOfParts([...parts.map(revivedPart), ...last]);
 }
 
 /** The parts of a stream, as a whole response. */

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { check } from '../../input/check.ts';
 import { messageOf } from '../../input/errors.ts';
 import { nonBlank } from '../../input/shapes.ts';
-import type { SdkCall, SdkModel, SdkStreamPart } from '../../model/sdk-model.ts';
+import { type SdkCall, type SdkModel, type SdkStreamPart, streamedPart } from '../../model/sdk-model.ts';
 import { toBase64 } from '../../platform/bytes.ts';
 import { redact, withoutSecrets } from '../../secrets/redact.ts';
 import type { RecordedExchange, RecordingHead, ThrownError } from './exchange.ts';
@@ -97,16 +97,7 @@ export function recordingModel(
 /** A whole response, as the parts of a stream. */
 function partsOfResult(result: Awaited<ReturnType<SdkModel['doGenerate']>>): SdkStreamPart[] {
   const { content, finishReason, usage, warnings, providerMetadata } = result;
-  const parts = content.flatMap((part, index): SdkStreamPart[] => {
-    if (part.type !== 'text' && part.type !== 'reasoning') return [part as SdkStreamPart];
-    const id = String(index);
-    const metadata = part.providerMetadata === undefined ? {} : { providerMetadata: part.providerMetadata };
-    return [
-      { type: `${part.type}-start`, id, ...metadata },
-      { type: `${part.type}-delta`, id, delta: part.text },
-      { type: `${part.type}-end`, id },
-    ];
-  });
+  const parts = content.flatMap((part, index) => streamedPart(part, String(index)));
   const metadata = providerMetadata === undefined ? {} : { providerMetadata };
   return [{ type: 'stream-start', warnings }, ...parts, { type: 'finish', finishReason, usage, ...metadata }];
 }

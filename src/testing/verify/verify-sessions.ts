@@ -4,6 +4,7 @@ import { check } from '../../input/check.ts';
 import { PawlError } from '../../input/errors.ts';
 import { checkJournal } from '../../journal/given.ts';
 import type { Journal, JournaledSession } from '../../journal/journal.ts';
+import { inOrder } from '../../platform/plain-json.ts';
 import { replaySession } from '../../session/replay/replay-session.ts';
 import type { ReplayedSession } from '../../session/replay/replayed.ts';
 import type { SessionResult } from '../../session/session.ts';
@@ -77,13 +78,7 @@ function resultIn({ events, counters, conversation, turns }: ReplayedSession, ro
 /** The counters that are not what the events add up to. */
 function miscounted(counters: Counters, again: Counters): string[] {
   return (Object.keys(again) as (keyof Counters)[]).flatMap((name) => {
-    const [kept, counted] = [counters[name], again[name]].map((value) => JSON.stringify(value, sorted));
+    const [kept, counted] = [counters[name], again[name]].map((value) => JSON.stringify(value, inOrder));
     return kept === counted ? [] : [`counters.${name} (${kept}) = what the events add up to (${counted})`];
   });
-}
-
-/** Objects with their fields in one order: it says nothing. */
-function sorted(_name: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
 }

@@ -1,4 +1,4 @@
-import type { SdkContent, SdkModel, SdkStreamPart } from '../../model/sdk-model.ts';
+import { type SdkModel, type SdkStreamPart, streamedPart, streamOfParts } from '../../model/sdk-model.ts';
 import type { AgentStep } from './steps.ts';
 
 /** The session of an agent as the model that the SDK's loop asks: each reply is the session's next step. */
@@ -16,32 +16,14 @@ export function sessionModel(name: string, next: (signal: AbortSignal | undefine
     },
     doStream: async ({ abortSignal }) => {
       const step = await next(abortSignal);
-      return {
-        stream: new ReadableStream<SdkStreamPart>({
-          start(controller) {
-            for (const part of partsOf(step)) controller.enqueue(part);
-            controller.close();
-          },
-        }),
-      };
+      return { stream: streamOfParts(partsOf(step)) };
     },
   };
 }
 
 function* partsOf({ content, error, ...finish }: AgentStep): Generator<SdkStreamPart> {
   yield { type: 'stream-start', warnings: [] };
-  for (const [index, part] of content.entries()) yield* streamed(part, String(index));
+  for (const [index, part] of content.entries()) yield* streamedPart(part, String(index));
   if (error !== null) yield { type: 'error', error };
   yield { type: 'finish', ...finish };
-}
-
-function* streamed(part: SdkContent, id: string): Generator<SdkStreamPart> {
-  if (part.type !== 'text' && part.type !== 'reasoning') {
-    yield part;
-    return;
-  }
-  const { type, text, providerMetadata } = part;
-  yield { type: `${type}-start`, id };
-  yield { type: `${type}-delta`, id, delta: text };
-  yield { type: `${type}-end`, id, ...(providerMetadata !== undefined && { providerMetadata }) };
 }

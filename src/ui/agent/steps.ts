@@ -1,5 +1,5 @@
 import { historyInput, type ReplyPart, type Usage } from '../../../machines/index.ts';
-import type { SdkContent, SdkReply } from '../../model/sdk-model.ts';
+import { type SdkContent, type SdkReply, sdkUsage } from '../../model/sdk-model.ts';
 import type { SessionResult } from '../../session/session.ts';
 
 /** What the SDK gets as one reply of a model: a step of its loop. `error`: how the session failed. */
@@ -94,9 +94,5 @@ function contentOf(part: ReplyPart, sessionId: string): SdkContent[] {
 function usageOf(requests: readonly Usage[]): AgentStep['usage'] {
   const sum = (name: keyof Usage) => requests.reduce((total, usage) => total + usage[name], 0);
   const [input, output, reasoning] = [sum('input'), sum('output'), sum('reasoning')];
-  const [cacheRead, cacheWrite] = [sum('cacheRead'), sum('cacheWrite')];
-  return {
-    inputTokens: { total: input, noCache: input - cacheRead - cacheWrite, cacheRead, cacheWrite },
-    outputTokens: { total: output, text: output - reasoning, reasoning },
-  };
+  return sdkUsage({ input, output, reasoning, cacheRead: sum('cacheRead'), cacheWrite: sum('cacheWrite') });
 }
