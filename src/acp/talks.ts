@@ -13,7 +13,7 @@ import type { Agent } from '../agent/definition.ts';
 import { secretsOf } from '../agent/secrets.ts';
 import { sleep, systemClock } from '../host/clock.ts';
 import { PawlError } from '../input/errors.ts';
-import type { JournaledSession } from '../journal/journal.ts';
+import { isEnded, type JournaledSession } from '../journal/journal.ts';
 import { randomId } from '../platform/random-id.ts';
 import { withoutSecrets } from '../secrets/redact.ts';
 import { resumeSession } from '../session/recovery/resume-session.ts';
@@ -88,7 +88,7 @@ export class Talks {
       for (const message of withoutSecrets(conversation, secrets))
         await talk.tell(updatesOfMessage(message, request.cwd));
     };
-    if (!isUnended(last)) return telling();
+    if (isEnded(last.status)) return telling();
     try {
       await talk.resume(async () => {
         await telling();
@@ -116,7 +116,8 @@ export class Talks {
       this.add(forked, request, client, [...this.get(id).said]);
       return forked;
     }
-    if (isUnended(last)) throw RequestError.invalidRequest(undefined, 'its last prompt has not ended: load it first');
+    if (!isEnded(last.status))
+      throw RequestError.invalidRequest(undefined, 'its last prompt has not ended: load it first');
     const { conversation } = await replaySession(journal, last.sessionId);
     this.add(forked, request, client, [...conversation]);
     return forked;
@@ -196,10 +197,6 @@ export class Talks {
       (one, other) => other.createdAt - one.createdAt || turnOf(other.sessionId) - turnOf(one.sessionId),
     );
   }
-}
-
-function isUnended({ status }: JournaledSession): boolean {
-  return status === 'running' || status === 'suspended';
 }
 
 function turnOf(sessionId: string): number {

@@ -25,7 +25,7 @@ export async function callPreview(
 }
 
 /** The sub-agent at the end of a path of tool names. */
-function agentAt(agent: Agent, path: readonly string[]): Agent | null {
+export function agentAt(agent: Agent, path: readonly string[]): Agent | null {
   let at: Agent | undefined = agent;
   for (const name of path) at = at !== undefined && Object.hasOwn(at.agents, name) ? at.agents[name] : undefined;
   return at ?? null;

@@ -3,6 +3,7 @@ import { readAgentFile } from './agent-file.ts';
 import { exitCodes, type Flags, UsageError } from './command-line.ts';
 import { commandLogger } from './log.ts';
 import { agentOf } from './run.ts';
+import { closedBySignals } from './serve.ts';
 import { openJournal } from './sessions/opened-journal.ts';
 
 /** `pawl acp`: serves an agent to the editor that started this process, over its standard streams. */
@@ -12,10 +13,6 @@ export async function acpCommand(positionals: readonly string[], flags: Flags): 
   const agent = await agentOf(await readAgentFile(flags.agent), flags, flags.agent);
   const journal = flags.journal === undefined ? {} : { journal: await openJournal(flags.journal) };
   const { serveAcp } = await withPeer('@agentclientprotocol/sdk', () => import('../acp/serve-acp.ts'));
-  const served = serveAcp(agent, { ...journal, logger: commandLogger(flags, { isShown: false }) });
-  const end = () => void served.close();
-  process.once('SIGINT', end);
-  process.once('SIGTERM', end);
-  await served.closed;
+  await closedBySignals(serveAcp(agent, { ...journal, logger: commandLogger(flags, { isShown: false }) }));
   return exitCodes.succeeded;
 }

@@ -25,11 +25,15 @@ export async function serveCommand(positionals: readonly string[], flags: Flags)
           ...{ transport: http === undefined ? 'stdio' : { http: place }, logger },
           ...(flags.journal !== undefined && { ...kept, tasks: true }),
         });
-  const end = () => void served.close();
-  process.once('SIGINT', end);
-  process.once('SIGTERM', end);
+  const closed = closedBySignals(served);
   // Only now: whoever reads it may send a signal at once.
   if (served.url !== null) process.stderr.write(`Serving ${agent.name} at ${served.url}\n`);
-  await served.closed;
+  await closed;
   return exitCodes.succeeded;
+}
+
+/** Resolves when what is served is closed, at the latest by a signal. */
+export function closedBySignals(served: { close(): unknown; readonly closed: Promise<void> }): Promise<void> {
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void served.close());
+  return served.closed;
 }

@@ -111,6 +111,5 @@ export class GuardedTelemetry implements Pick<SessionTelemetry, 'event'> {
 }
 
 function isSessionTelemetry(own: unknown): own is SessionTelemetry {
-  if (typeof own !== 'object' || own === null || !('event' in own) || !('around' in own)) return false;
-  return typeof own.event === 'function' && typeof own.around === 'function';
+  return hasMethods(own, 'event', 'around');
 }

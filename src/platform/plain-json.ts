@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../../machines/index.ts';
+import { decodedUri } from './text.ts';
 
 /** The type of a value once it is JSON: dates, bigints and bytes are texts, sets and maps are lists. */
 export type JsonOf<T> = unknown extends T
@@ -123,6 +124,21 @@ export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
     (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
     value,
+  );
+}
+
+/** For `JSON.stringify`: objects with their fields in the order of their names, which says nothing. */
+export function inOrder(_name: string, value: unknown): unknown {
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** Returns what a JSON pointer, such as `#/$defs/a~1b`, leads to in a value; undefined if nothing is there. */
+export function pointedAt(value: unknown, pointer: string): unknown {
+  const names = pointer.split('/').slice(1);
+  return valueAt(
+    value,
+    names.map((name) => decodedUri(name).replaceAll('~1', '/').replaceAll('~0', '~')),
   );
 }
 

@@ -102,3 +102,13 @@ export function formatDuration(ms: number): string {
   const minutes = Math.ceil(seconds / 60);
   return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
+
+/** Rows as lines whose columns stand below each other: the first to the left, the last as it is. */
+export function inColumns(rows: readonly (readonly string[])[]): string[] {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  const padded = (row: readonly string[]) => (cell: string, column: number) => {
+    if (column === row.length - 1) return cell;
+    return column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0);
+  };
+  return rows.map((row) => row.map(padded(row)).join('  ').trimEnd());
+}

@@ -1,4 +1,5 @@
 import type { JSONSchema7, JSONSchema7Definition } from '@ai-sdk/provider';
+import { pointedAt } from '../platform/plain-json.ts';
 import { isPromiseLike } from '../platform/promises.ts';
 import { type CompiledSchema, reasonsText, type Validation } from './validation.ts';
 
@@ -86,13 +87,6 @@ function mayBe(schema: JSONSchema7Definition, kind: 'array' | 'object'): boolean
 /** Follows a path within the schema. One that leads nowhere, or a reference of another kind, forbids nothing. */
 function resolved(ref: string, root: JSONSchema7): JSONSchema7Definition {
   if (ref !== '#' && !ref.startsWith('#/')) return true;
-  const names = ref
-    .split('/')
-    .slice(1)
-    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
-  const found = names.reduce<unknown>(
-    (at, name) => (typeof at === 'object' && at !== null ? Reflect.get(at, name) : undefined),
-    root,
-  );
+  const found = pointedAt(root, ref);
   return typeof found === 'object' && found !== null ? found : true;
 }

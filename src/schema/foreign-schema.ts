@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { RegExpEngine } from 'ajv/dist/types/index.js';
 import { shown } from '../input/errors.ts';
 import { byteLength } from '../platform/bytes.ts';
-import { decodedUri } from '../platform/text.ts';
+import { pointedAt } from '../platform/plain-json.ts';
 import { runBounded, wasEnded } from './bounded-check.ts';
 import {
   acceptedByAjv,
@@ -98,13 +98,7 @@ function compiledInTime<T>(task: () => T): T {
 
 /** Whether a reference leads somewhere: a pointer is followed; other forms are left to the check. */
 function hasTarget(schema: unknown, ref: unknown): boolean {
-  if (typeof ref !== 'string' || !ref.startsWith('#/')) return true;
-  const keys = ref.slice(2).split('/');
-  const target = keys.reduce<unknown>((at, key) => {
-    const name = decodedUri(key).replaceAll('~1', '/').replaceAll('~0', '~');
-    return typeof at === 'object' && at !== null ? Reflect.get(at, name) : undefined;
-  }, schema);
-  return target !== undefined;
+  return typeof ref !== 'string' || !ref.startsWith('#/') || pointedAt(schema, ref) !== undefined;
 }
 
 /** Keywords that hold values, not schemas. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Budget, repairConversation, requestBound, type SessionInput, userMessage } from '../../machines/index.ts';
 import { type Agent, requireAgent } from '../agent/definition.ts';
-import { unpricedIn } from '../agent/unpriced.ts';
+import { checkPriced } from '../agent/unpriced.ts';
 import { contextWindow } from '../context/context-guard.ts';
 import { check } from '../input/check.ts';
 import { PawlError, unexpected } from '../input/errors.ts';
@@ -97,11 +97,7 @@ export function sessionInput(agent: Agent, budget: SessionBudget, at: number): S
     wallClockMs,
   } = check(budgetSchema, budget, 'budget', 'invalid_budget');
   const targets = agent.targets.map(({ name }) => name);
-  const [unpriced] = costUsd === null ? [] : unpricedIn(agent);
-  if (unpriced !== undefined) {
-    const message = `\`budget.costUsd\` needs a price for every model of the agent and its sub-agents; the \`pricing\` of "${unpriced.agent}" has none for "${unpriced.model}".`;
-    throw new PawlError('invalid_budget', message);
-  }
+  checkPriced(agent, 'budget', costUsd);
   const limit: Budget = {
     requests: treeLimit(agent, requests),
     tokens,

@@ -1,5 +1,5 @@
 import type { Agent } from '../agent/definition.ts';
-import { unpricedIn } from '../agent/unpriced.ts';
+import { checkPriced } from '../agent/unpriced.ts';
 import { PawlError } from '../input/errors.ts';
 import type { Journal, SessionHead } from '../journal/journal.ts';
 import { accountIn, accountOf, type SharedBudget, storeOf } from '../journal/shared-budget.ts';
@@ -8,12 +8,7 @@ import type { BudgetAccount } from '../shared/budget.ts';
 /** Returns the account that a new session draws on (B-8). Throws `invalid_budget` for one that it cannot share. */
 export function joinedBudget(agent: Agent, budget: SharedBudget, journal: Journal | undefined): BudgetAccount {
   const account = accountOf(budget);
-  const [unpriced] = budget.limits.costUsd === null ? [] : unpricedIn(agent);
-  if (unpriced !== undefined)
-    throw new PawlError(
-      'invalid_budget',
-      `\`sharedBudget.costUsd\` needs a price for every model of the agent and its sub-agents; the \`pricing\` of "${unpriced.agent}" has none for "${unpriced.model}".`,
-    );
+  checkPriced(agent, 'sharedBudget', budget.limits.costUsd);
   // What a resumed session had spent would be unknown to a budget elsewhere.
   if (journal !== undefined && journal.budgets !== account.store)
     throw new PawlError('invalid_budget', '`sharedBudget` must be kept in the `journal` of the session.');

@@ -1,4 +1,5 @@
 import { type Allowance, nothingSpent, type RequestsLeft, type Spent, spentTogether } from '../../machines/index.ts';
+import { oneAtATime } from '../platform/promises.ts';
 import { type BudgetShare, type BudgetStore, emptyShare } from './budget-store.ts';
 
 /** A session's part in a shared budget. */
@@ -14,7 +15,7 @@ export class BudgetAccount {
   /** How often something came back. */
   private changes = 0;
   /** Changes of the store, one after another. */
-  private last: Promise<unknown> = Promise.resolve();
+  private readonly inTurn = oneAtATime();
   /** The most tokens that a reply had so far. */
   private longestReply = 500;
 
@@ -36,7 +37,7 @@ export class BudgetAccount {
   async admit(sessionId: string, estimate: Spent, signal: AbortSignal): Promise<RequestsLeft> {
     for (;;) {
       const before = this.changes;
-      const left = await this.inOrder(() => this.tryAdmit(sessionId, estimate));
+      const left = await this.inTurn(() => this.tryAdmit(sessionId, estimate));
       // What came back meanwhile may be enough.
       if (left === 'none' && this.changes !== before) continue;
       if (left !== 'none' || !this.mayComeBack(sessionId)) return left;
@@ -47,7 +48,7 @@ export class BudgetAccount {
 
   /** What a request cost. It is no longer in flight. */
   async settled(sessionId: string, cost: Spent, replyTokens: number): Promise<void> {
-    await this.inOrder(async () => {
+    await this.inTurn(async () => {
       const party = await this.partyOf(sessionId);
       this.longestReply = Math.max(this.longestReply, replyTokens);
       if (cost.requests > 0) party.last = cost;
@@ -60,7 +61,7 @@ export class BudgetAccount {
 
   /** What was set aside for a request that is not sent stays for the report; the session gives it back when it ends. */
   async unused(sessionId: string): Promise<void> {
-    await this.inOrder(async () => {
+    await this.inTurn(async () => {
       const party = await this.partyOf(sessionId);
       const { spent, inFlight, kept } = party.share;
       party.share = { spent, inFlight: nothingSpent, kept: larger(kept, inFlight) };
@@ -71,7 +72,7 @@ export class BudgetAccount {
 
   /** The session has ended: what was set aside for it is released. One that continues elsewhere keeps what its report needs. */
   async leave(sessionId: string, { continues }: { continues: boolean }): Promise<void> {
-    await this.inOrder(async () => {
+    await this.inTurn(async () => {
       const party = this.parties.get(sessionId);
       if (party === undefined) return;
       const { spent, inFlight, kept } = party.share;
@@ -141,12 +142,6 @@ export class BudgetAccount {
   private wake(): void {
     this.changes += 1;
     for (const one of [...this.waiting.keys()]) one();
-  }
-
-  private inOrder<Value>(work: () => Promise<Value>): Promise<Value> {
-    const done = this.last.then(work);
-    this.last = done.catch(() => undefined);
-    return done;
   }
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Clock, sleep, systemClock } from '../host/clock.ts';
 import { inTime, unlessAborted } from '../host/deadline.ts';
+import { oneAtATime } from '../platform/promises.ts';
 import { randomId } from '../platform/random-id.ts';
 import type { GateStore, KeptGate } from './gate-store.ts';
 import type { GateLimits } from './pace.ts';
@@ -38,7 +39,7 @@ export class SharedGate {
   private readonly process = randomId();
   private inFlight = 0;
   /** Changes of the state by this process, one after another. */
-  private last: Promise<unknown> = Promise.resolve();
+  private readonly inTurn = oneAtATime();
   private awayUntil = 0;
   private stopRenewing: (() => void) | null = null;
 
@@ -102,7 +103,7 @@ export class SharedGate {
     make: (state: State, now: number) => number | null,
   ): Promise<number | null | 'away'> {
     if (more === -1) this.inFlight -= 1;
-    const done = this.last.then(async () => {
+    return this.inTurn(async () => {
       for (;;) {
         // Those that queued before the store went away would each wait for it in vain.
         if (systemClock.now() < this.awayUntil) return 'away';
@@ -118,8 +119,6 @@ export class SharedGate {
         return null;
       }
     });
-    this.last = done.catch(() => undefined);
-    return done;
   }
 
   private async answered<Value>(answer: Promise<Value>): Promise<Value> {

@@ -1,5 +1,7 @@
 import type { Json, JsonObject } from '../../machines/index.ts';
 import { PawlError } from '../input/errors.ts';
+import { inOrder } from '../platform/plain-json.ts';
+import { oneAtATime } from '../platform/promises.ts';
 
 /** What a tool of a world refuses: it has no effect. */
 export class Refused extends Error {}
@@ -46,7 +48,7 @@ export type LedgerLine = { name: string; input: JsonObject; error: string | null
 /** A world in which calls have been made, one after the other. */
 export class LivedWorld {
   private readonly database: WorldDatabase;
-  private last: Promise<unknown> = Promise.resolve();
+  private readonly inTurn = oneAtATime();
   private state: string | null = null;
   readonly ledger: LedgerLine[] = [];
 
@@ -56,9 +58,7 @@ export class LivedWorld {
 
   /** Makes a call, as it comes over the wire. Rejects with `Refused`. */
   call(name: string, input: unknown): Promise<Json> {
-    const made = this.last.then(() => this.made(name, input));
-    this.last = made.catch(() => {});
-    return made;
+    return this.inTurn(() => this.made(name, input));
   }
 
   private async made(name: string, input: unknown): Promise<Json> {
@@ -104,9 +104,5 @@ export async function carryOut({ id, rounds }: Task, lived: LivedWorld): Promise
 
 /** JSON whose fields are in the order of their names. */
 export function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, one) =>
-    typeof one === 'object' && one !== null && !Array.isArray(one)
-      ? Object.fromEntries(Object.entries(one).sort(([left], [right]) => (left < right ? -1 : 1)))
-      : one,
-  );
+  return JSON.stringify(value, inOrder);
 }

@@ -32,7 +32,7 @@ export async function followSession(journal: Journal, sessionId: string, given: 
     let next = seq;
     for (let read = -1; ; ) {
       const [row] = await journal.list({ sessionId });
-      const isOver = row === undefined || ['succeeded', 'failed', 'aborted', 'suspended'].includes(row.status);
+      const isOver = row?.status !== 'running';
       if (row !== undefined && row.entries !== read) {
         read = row.entries;
         const events = await session.events(read);

@@ -2,7 +2,7 @@ import { type Counters, turnName } from '../../../machines/index.ts';
 import { defineAgent } from '../../agent/define-agent.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { type BilledRequest, billOf, billTotal } from '../../journal/replay/bill.ts';
-import { counted, tame } from '../../platform/text.ts';
+import { counted, inColumns, tame } from '../../platform/text.ts';
 import { knownPrice } from '../../vocabulary/known-prices.ts';
 import type { Price } from '../../vocabulary/prices.ts';
 import { readAgentFile } from '../agent-file.ts';
@@ -103,15 +103,7 @@ function tableOf([by, rows]: [string, CostRow[]]): string {
     savedUsd === null ? '' : `cache saved ${money(savedUsd)}`,
     breaksText(prefixBreaks, brokenUsd),
   ]);
-  const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0))) ?? [];
-  const line = (row: readonly string[]) =>
-    row
-      .map((cell, column) => {
-        if (column === row.length - 1) return cell;
-        return column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0);
-      })
-      .join('  ');
-  return [by === 'all' ? 'in all' : `by ${by}`, ...cells.map((row) => `  ${line(row)}`.trimEnd())].join('\n');
+  return [by === 'all' ? 'in all' : `by ${by}`, ...inColumns(cells).map((line) => `  ${line}`)].join('\n');
 }
 
 function breaksText(breaks: CostRow['prefixBreaks'], brokenUsd: number | null): string {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { messageOf, reasonOf } from '../../input/errors.ts';
 import { MicrostepReplay } from '../../inspect/recorded/microstep-replay.ts';
 import { ShownRecording } from '../../inspect/recorded/shown-recording.ts';
-import type { Journal } from '../../journal/journal.ts';
+import type { Journal, SessionStatus } from '../../journal/journal.ts';
 import { MemoryJournal } from '../../journal/memory.ts';
 import { readTape } from '../../journal/tape.ts';
 import { exitCodes, type Flags, UsageError } from '../command-line.ts';
@@ -64,11 +64,11 @@ function loadTape(journal: MemoryJournal, file: string): void {
   const head = recorded.heads.get('');
   if (head === undefined) throw new UsageError(`${file} is not an exported session.`);
   const { root } = recorded.rows;
-  const [, status] = /^session\.(succeeded|failed|aborted)$/.exec(recorded.microsteps.at(-1)?.states.at(0) ?? '') ?? [];
+  const [, status = 'suspended'] =
+    /^session\.(succeeded|failed|aborted)$/.exec(recorded.microsteps.at(-1)?.states.at(0) ?? '') ?? [];
   const { sessionId, agent, metadata, input } = head;
-  const isEnded = status === 'succeeded' || status === 'failed' || status === 'aborted';
   const slugs = root?.slugs ?? [];
   const times = { createdAt: input.at, updatedAt: recorded.told.at(-1)?.at ?? input.at };
   const row = { sessionId, agent, metadata, slugs, waiting: [], waitingCalls: [], ...times, entries: entries.length };
-  journal.load({ ...row, status: isEnded ? status : 'suspended' }, entries);
+  journal.load({ ...row, status: status as SessionStatus }, entries);
 }

@@ -1,4 +1,4 @@
-import type { Journal } from '../../journal/journal.ts';
+import { isEnded, type Journal } from '../../journal/journal.ts';
 import type { InputMessage } from '../../model/messages.ts';
 import { readSession } from '../../session/replay/replay-session.ts';
 import type { Metadata } from '../../vocabulary/metadata.ts';
@@ -24,8 +24,7 @@ export async function earlierConversation(
   const [row] = isOne ? await journal.list({ sessionId: responseId }) : [];
   if (row === undefined || !isSame(row.metadata, metadata))
     throw new BadRequest(`There is no response "${responseId}".`, field, 404);
-  if (!['succeeded', 'failed', 'aborted'].includes(row.status))
-    throw new BadRequest(`The response "${responseId}" has not ended.`, field, 409);
+  if (!isEnded(row.status)) throw new BadRequest(`The response "${responseId}" has not ended.`, field, 409);
   return (await readSession(journal, responseId)).conversation.filter((message) => !isInstructing(message));
 }
 

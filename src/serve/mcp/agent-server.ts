@@ -10,7 +10,7 @@ import { z } from 'zod';
 import type { Agent } from '../../agent/definition.ts';
 import { check } from '../../input/check.ts';
 import { messageOf } from '../../input/errors.ts';
-import { nonBlank } from '../../input/shapes.ts';
+import { longestMs, nonBlank } from '../../input/shapes.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import { isRecord } from '../../platform/plain-json.ts';
 import { packageVersion } from '../../platform/version.ts';
@@ -32,7 +32,6 @@ const inputSchema = {
 const listHint = { ttlMs: 300_000, cacheScope: 'public' as const };
 
 /** The longest delay that a timer supports, in ms. */
-const longestWaitMs = 2_147_483_647;
 
 /**
  * A call that begins. `ended` ends its session, besides the transport's end: its client has gone, or the server closes.
@@ -109,7 +108,7 @@ function askingOf(server: Server, request: Request): NonNullable<CallOptions['as
     }
     const params = { mode: 'form' as const, ...approvalForm(asked) };
     // The session's own limit on approvals applies (`approvalTimeoutMs`).
-    const options = { timeout: longestWaitMs, signal: withdrawn };
+    const options = { timeout: longestMs, signal: withdrawn };
     return request.send({ method: 'elicitation/create', params }, options).then(decisionIn, (error) => ({
       approved: false,
       reason: `The client could not be asked: ${messageOf(error)}`,

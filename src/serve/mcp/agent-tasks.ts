@@ -9,7 +9,7 @@ import {
 import type { Agent } from '../../agent/definition.ts';
 import { secretsOf } from '../../agent/secrets.ts';
 import { PawlError } from '../../input/errors.ts';
-import type { Journal, JournaledSession } from '../../journal/journal.ts';
+import { isEnded, type Journal, type JournaledSession } from '../../journal/journal.ts';
 import type { SessionEvent } from '../../observe/events.ts';
 import { isRecord } from '../../platform/plain-json.ts';
 import { oneAtATimePerKey } from '../../platform/promises.ts';
@@ -129,7 +129,7 @@ export class AgentTasks {
   /** Aborts a task; one that has ended stays as it is. */
   async cancel(taskId: string): Promise<object> {
     const row = await this.row(taskId);
-    if (!isUnended(row)) return {};
+    if (isEnded(row.status)) return {};
     const session = this.running.get(taskId);
     if (session !== undefined) {
       session.abort('cancelled by the client');
@@ -228,10 +228,6 @@ function formOf(event: Asked) {
 function taskOf({ sessionId, createdAt, updatedAt }: JournaledSession, status: Task['status']): Task {
   const times = { createdAt: new Date(createdAt).toISOString(), lastUpdatedAt: new Date(updatedAt).toISOString() };
   return { taskId: sessionId, status, ...times, ttlMs: null, pollIntervalMs };
-}
-
-function isUnended({ status }: JournaledSession): boolean {
-  return status === 'running' || status === 'suspended';
 }
 
 /** How the client's user answers a call that no tool of the agent executes. */

@@ -1,4 +1,5 @@
 import type { Effect } from '../../../machines/index.ts';
+import { agentAt } from '../../agent/call-preview.ts';
 import type { Agent } from '../../agent/definition.ts';
 import type { JournalEntry } from '../../journal/journal.ts';
 import { Replay } from '../../journal/replay/replay.ts';
@@ -37,13 +38,6 @@ export async function dueOf(agent: Agent, entries: readonly JournalEntry[]): Pro
 function namesOf({ head }: OfflinePlayer, replay: Replay<OfflinePlayer>): string[] {
   const { call } = head;
   return call === null ? [] : [...namesOf(replay.playerOf(call.parent), replay), call.name];
-}
-
-function agentAt(agent: Agent, names: readonly string[]): Agent | null {
-  const [first, ...rest] = names;
-  if (first === undefined) return agent;
-  const below = agent.agents[first];
-  return below === undefined ? null : agentAt(below, rest);
 }
 
 function dueAt(

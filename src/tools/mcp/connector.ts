@@ -7,6 +7,7 @@ import {
   SdkHttpError,
 } from '@modelcontextprotocol/client';
 import { systemClock } from '../../host/clock.ts';
+import { longestMs } from '../../input/shapes.ts';
 import { packageVersion } from '../../platform/version.ts';
 import { tasksExtension, withTasks } from './calls/task-results.ts';
 import type { McpServerConfig } from './config.ts';
@@ -14,7 +15,7 @@ import { StdioTransport } from './stdio.ts';
 import { type Connected, sseTransport, transportOf } from './transport.ts';
 
 /** Effectively disables the SDK's timeout, since each request has its own signal. */
-export const noTimeout = { timeout: 2_147_483_647 };
+export const noTimeout = { timeout: longestMs };
 
 /** Ms that a process has to answer what it may not know, before it is spoken to as an older one. */
 const longestProbeMs = 3_000;

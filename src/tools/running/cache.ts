@@ -3,7 +3,7 @@ import { unlessAborted } from '../../host/deadline.ts';
 import { check } from '../../input/check.ts';
 import type { PawlErrorCode } from '../../input/errors.ts';
 import { aFunction, hasMethods, milliseconds } from '../../input/shapes.ts';
-import { isRecord, plainJson } from '../../platform/plain-json.ts';
+import { inOrder, plainJson } from '../../platform/plain-json.ts';
 
 /** A value of a tool that was kept, and when that was (epoch ms). */
 export type CachedValue = { value: unknown; at: number };
@@ -154,10 +154,4 @@ export class CachedTool {
     if (key !== undefined) return JSON.stringify([...this.name, key(input, context)]);
     return context === undefined ? JSON.stringify([...this.name, input], inOrder) : null;
   }
-}
-
-function inOrder(_: string, value: unknown): unknown {
-  return isRecord(value)
-    ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
-    : value;
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JSONSchema7 } from '@ai-sdk/provider';
-import { isRecord } from '../../platform/plain-json.ts';
+import { isRecord, pointedAt } from '../../platform/plain-json.ts';
 
 /** A JSON value from a document that the parser has validated. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -133,11 +133,7 @@ export function withDefinitions(input: JsonRecord, api: JsonRecord): JSONSchema7
 
 /** Resolves a reference within the document; a dangling reference yields an empty schema. */
 function resolved(api: JsonRecord, pointer: string): Json {
-  const keys = pointer
-    .split('/')
-    .slice(1)
-    .map((key) => decodeURIComponent(key).replaceAll('~1', '/').replaceAll('~0', '~'));
-  return keys.reduce<Json>((at, key) => (Array.isArray(at) ? at[Number(key)] : record(at)[key]) ?? {}, api);
+  return (pointedAt(api, pointer) as Json | undefined) ?? {};
 }
 
 /** Follows a value's references to the object that they point to. */

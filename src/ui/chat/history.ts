@@ -1,6 +1,6 @@
 import { sleep, systemClock } from '../../host/clock.ts';
 import { PawlError } from '../../input/errors.ts';
-import type { Journal, JournaledSession, SessionHead } from '../../journal/journal.ts';
+import { isEnded, type Journal, type JournaledSession, type SessionHead } from '../../journal/journal.ts';
 import type { InputMessage } from '../../model/messages.ts';
 import { abortSession } from '../../session/recovery/messages.ts';
 import { replaySession } from '../../session/replay/replay-session.ts';
@@ -65,7 +65,7 @@ export async function isBegun(session: Session): Promise<boolean> {
 }
 
 export function isOpenSession({ status }: JournaledSession): boolean {
-  return status === 'running' || status === 'suspended';
+  return !isEnded(status);
 }
 
 const pollMs = 50;

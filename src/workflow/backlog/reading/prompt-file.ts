@@ -39,11 +39,15 @@ const priorityField =
 
 /** Replaces the priority in the head of a text, if there is one. */
 export function withPriority(text: string, priority: string): string {
+  return withField(text, priorityField, priority);
+}
+
+function withField(text: string, field: RegExp, value: string): string {
   const lines = text.split('\n');
   const told = linesOfHead(linesOf(text));
-  const at = told.findIndex((line) => !line.startsWith('#') && priorityField.test(line.slice(0, mostInLine)));
+  const at = told.findIndex((line) => !line.startsWith('#') && field.test(line.slice(0, mostInLine)));
   const line = lines[at];
-  return line === undefined ? text : lines.with(at, line.replace(priorityField, `$1${priority}`)).join('\n');
+  return line === undefined ? text : lines.with(at, line.replace(field, `$1${value}`)).join('\n');
 }
 
 const statusField =
@@ -57,11 +61,7 @@ export function statusInHead(text: string): string | null {
 
 /** Replaces the status in the head of a text, if there is one. */
 export function withStatus(text: string, status: string): string {
-  const lines = text.split('\n');
-  const told = linesOfHead(linesOf(text));
-  const at = told.findIndex((line) => !line.startsWith('#') && statusField.test(line.slice(0, mostInLine)));
-  const line = lines[at];
-  return line === undefined ? text : lines.with(at, line.replace(statusField, `$1${status}`)).join('\n');
+  return withField(text, statusField, status);
 }
 
 /** Fields that name other items. */
