@@ -2,7 +2,7 @@ import type { ModelMessage } from 'ai';
 import { z } from 'zod';
 import type { FileData, Json, Message } from '../../machines/index.ts';
 import { expected, fieldName, messageOf, PawlError } from '../input/errors.ts';
-import { toBase64 } from '../platform/bytes.ts';
+import { base64Of, toBase64 } from '../platform/bytes.ts';
 import { lazily } from '../platform/lazily.ts';
 import { isRecord, plainJson } from '../platform/plain-json.ts';
 import { contentPiece, type SdkPiece } from '../vocabulary/sdk-messages.ts';
@@ -190,7 +190,7 @@ function toFileData(value: AnyFileData): FileData {
   if (value instanceof Uint8Array || value instanceof ArrayBuffer) return { type: 'data', data: toBase64(value) };
   if (value.type === 'text') return value;
   if (value.type === 'url') return { type: 'url', url: value.url.toString() };
-  return { type: 'data', data: typeof value.data === 'string' ? value.data : toBase64(value.data) };
+  return { type: 'data', data: base64Of(value.data) };
 }
 
 /**

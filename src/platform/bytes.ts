@@ -17,6 +17,11 @@ export function utf8Text(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }
 
+/** Bytes as base64; a text is base64 already. */
+export function base64Of(data: string | Uint8Array | ArrayBuffer): string {
+  return typeof data === 'string' ? data : toBase64(data);
+}
+
 export function toBase64(data: Uint8Array | ArrayBuffer): string {
   const bytes = data instanceof ArrayBuffer ? new Uint8Array(data) : data;
   if (globalThis.Buffer !== undefined)

@@ -1,7 +1,7 @@
 import type { ModelMessage, ToolResultPart } from 'ai';
 import type { FilePart, Message, TextPart, ToolOutput } from '../../machines/index.ts';
 import { shown } from '../input/errors.ts';
-import { toBase64 } from '../platform/bytes.ts';
+import { base64Of } from '../platform/bytes.ts';
 
 /** Converts the conversation to the AI SDK's shapes, for tools that read it. */
 export function toModelMessages(messages: readonly Message[]): ModelMessage[] {
@@ -77,7 +77,7 @@ function plainPiece(piece: SdkPiece): TextPart | FilePart {
       const { data, mediaType } = piece;
       if (data.type === 'text') return { type: 'text', text: data.text };
       if (data.type === 'url') return urlPiece(mediaType, data.url.toString());
-      if (data.type === 'data') return { type: 'file', mediaType, data: { type: 'data', data: base64(data.data) } };
+      if (data.type === 'data') return { type: 'file', mediaType, data: { type: 'data', data: base64Of(data.data) } };
       return { type: 'text', text: `[file that only its provider can read: ${shown(data)}]` };
     }
     default:
@@ -89,8 +89,4 @@ function plainPiece(piece: SdkPiece): TextPart | FilePart {
 function urlPiece(mediaType: string, url: string): TextPart | FilePart {
   if (!URL.canParse(url)) return { type: 'text', text: `[${mediaType} at an invalid URL: ${url}]` };
   return { type: 'file', mediaType, data: { type: 'url', url } };
-}
-
-function base64(data: string | Uint8Array | ArrayBuffer): string {
-  return typeof data === 'string' ? data : toBase64(data);
 }

@@ -54,7 +54,7 @@ describe('S-8: a session is forked at a changed delivery', () => {
     const head = { ...(entries[0] as Extract<JournalEntry, { type: 'started' }>).head };
     expect(forked[0]).toEqual({
       ...entries[0],
-      head: { ...head, sessionId, metadata: { of: 'me', forkedFrom: 's' }, fork: { of: 's', entries: place + 1 } },
+      head: { ...head, sessionId, metadata: { of: 'me' }, fork: { of: 's', entries: place + 1 } },
     });
     expect(forked.slice(1, place - 1)).toEqual(entries.slice(1, place - 1));
     expect(forked[place - 1]).toMatchObject({ type: 'delivered', delivery: stop() });
@@ -63,7 +63,7 @@ describe('S-8: a session is forked at a changed delivery', () => {
       facts: [{ type: 'session.stopping' }, { type: 'session.collapsed' }],
     });
     expect(await journal.read('s')).toEqual(entries);
-    expect(await journal.list({ sessionId })).toMatchObject([{ status: 'suspended', metadata: { forkedFrom: 's' } }]);
+    expect(await journal.list({ sessionId })).toMatchObject([{ status: 'suspended', metadata: { of: 'me' } }]);
   });
 
   it('with its agent given, it is resumed and goes on', async () => {

@@ -223,8 +223,9 @@ describe.runIf(hasBrowser)('S-8: the live page', () => {
     await page.locator('.departure').waitFor({ state: 'detached' });
     await page.locator('.status.done').waitFor();
     const [fork] = (await shown.journal.list({})).filter(({ sessionId }) => sessionId !== 's');
-    expect(fork).toMatchObject({ status: 'succeeded', metadata: { forkedFrom: 's' } });
+    expect(fork).toMatchObject({ status: 'succeeded' });
     const entries = await shown.journal.read(fork?.sessionId ?? '');
+    expect(entries[0]).toMatchObject({ head: { fork: { of: 's' } } });
     expect(JSON.stringify(entries)).toContain('It failed.');
     expect(await shown.journal.read('s')).toEqual(before);
     await page.getByRole('link', { name: 'All sessions' }).click();

@@ -24,7 +24,7 @@ export class SessionTree {
   private begunAt: number | null = null;
   private isLastTurn = false;
   /** The attempt in flight; null between attempts. */
-  private attempt: (InFlight & { spent: string; isReplied: boolean }) | null = null;
+  private attempt: (InFlight & { spent: string }) | null = null;
   private readonly calls = new Map<string, Call>();
   /** What it waits for before an attempt. */
   private pause: InFlight | null = null;
@@ -69,7 +69,7 @@ export class SessionTree {
       case 'attempt.started': {
         const text = `turn ${event.turn}, attempt ${event.attempt}`;
         this.pause = null;
-        this.attempt = { text: `${text}  ${event.target}`, at: event.at, callId: null, spent: '', isReplied: false };
+        this.attempt = { text: `${text}  ${event.target}`, at: event.at, callId: null, spent: '' };
         const last = this.isLastTurn ? this.paint('yellow', '  last turn: only the report is permitted') : '';
         return [
           `├─ ${text}  ${this.paint('dim', event.target)}${last}`,
@@ -77,7 +77,7 @@ export class SessionTree {
         ];
       }
       case 'attempt.replied':
-        if (this.attempt !== null) Object.assign(this.attempt, { spent: spentIn(event), isReplied: true });
+        if (this.attempt !== null) Object.assign(this.attempt, { spent: spentIn(event) });
         return [];
       case 'attempt.finished':
       case 'attempt.progressed':

@@ -13,8 +13,8 @@ import { type DeliveryChange, whatIf } from '../study/what-if.ts';
 export type Forked = { sessionId: string; resumed: boolean };
 
 /**
- * Forks a session at a change: a new session with the same entries up to it, then the machines' decision on it. Its
- * metadata names its origin (`forkedFrom`), which stays as it is. It resumes in this process if its agent is in `agents`.
+ * Forks a session at a change: a new session with the same entries up to it, then the machines' decision on it. The
+ * original stays as it is. The fork resumes in this process if its agent is in `agents`.
  */
 export async function forkAt(
   journal: Journal,
@@ -26,10 +26,8 @@ export async function forkAt(
   const head = recordedHead(entries, sessionId);
   const change = checked(given, entries);
   const { entries: kept } = whatIf(entries, change, { stops: true });
-  const metadata = { ...head.metadata, forkedFrom: sessionId };
-  const begun: JournalEntry = { scope: '', type: 'started', head: { ...head, metadata } };
   const forkId = randomId();
-  await createFork(journal, sessionId, forkId, [begun, ...kept.slice(1)]);
+  await createFork(journal, sessionId, forkId, kept);
   const agent = agents.find(({ name }) => name === head.agent);
   if (agent !== undefined) {
     await resumeSession(agent, { journal, sessionId: forkId }).catch(async (error) => {

@@ -115,7 +115,7 @@ class PostgresJournal implements Journal {
       `WITH made AS (
          INSERT INTO $.sessions (id, agent, metadata, slugs, waiting, created, updated, entries, owner, leased)
          VALUES ($1, $2, $7, '[]', '[]', ${now}, ${now}, $3, $4, ${now} + $5) ON CONFLICT (id) DO NOTHING RETURNING number
-       ), written AS (${insertion('made', 0, 6)}), ${durable}
+       ), written AS (${insertion('made', 0)}), ${durable}
        SELECT number FROM made, durable`,
       [sessionId, agent, entries.length, owner, this.leaseMs, texts(entries), JSON.stringify(metadata)],
     );
@@ -130,7 +130,7 @@ class PostgresJournal implements Journal {
          UPDATE $.sessions SET entries = $3::bigint + cardinality($6::text[]), updated = ${now}, leased = ${now} + $7,
            ended = coalesce($4, ended), slugs = coalesce($5, slugs), waiting = coalesce($8, waiting)
          WHERE id = $1 AND owner = $2 AND entries = $3::bigint RETURNING number
-       ), written AS (${insertion('held', '$3::bigint', 6)}),
+       ), written AS (${insertion('held', '$3::bigint')}),
        taken AS (DELETE FROM $.inbox WHERE id = ANY ($9::bigint[]) AND session IN (SELECT number FROM held)),
        ${durable}
        SELECT number FROM held, durable`,
@@ -257,10 +257,10 @@ function texts(entries: readonly JournalEntry[]): string[] {
   return entries.map((entry) => JSON.stringify(entry));
 }
 
-/** Inserts the texts in parameter `parameter` as the entries after position `after` of the session in `from`. */
-function insertion(from: string, after: number | string, parameter: number): string {
+/** Inserts the texts in the sixth parameter as the entries after position `after` of the session in `from`. */
+function insertion(from: string, after: number | string): string {
   return `INSERT INTO $.entries (session, position, entry)
-    SELECT number, ${after} + place, text FROM ${from}, unnest($${parameter}::text[]) WITH ORDINALITY AS new (text, place)`;
+    SELECT number, ${after} + place, text FROM ${from}, unnest($6::text[]) WITH ORDINALITY AS new (text, place)`;
 }
 
 function sessionOf(row: Row): JournaledSession {

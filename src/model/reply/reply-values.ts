@@ -15,7 +15,7 @@ import {
   type Usage,
 } from '../../../machines/index.ts';
 import type { Sighting } from '../../observe/events.ts';
-import { toBase64 } from '../../platform/bytes.ts';
+import { base64Of } from '../../platform/bytes.ts';
 import { plainJson } from '../../platform/plain-json.ts';
 
 /**
@@ -78,7 +78,7 @@ export function fileData(given: GivenFile): FileData {
   const data =
     typeof given === 'string' || given instanceof Uint8Array ? { type: 'data' as const, data: given } : given;
   if (data.type === 'url') return { type: 'url', url: data.url.toString() };
-  return { type: 'data', data: typeof data.data === 'string' ? data.data : toBase64(data.data) };
+  return { type: 'data', data: base64Of(data.data) };
 }
 
 function plain(metadata: SharedV4ProviderMetadata): ProviderData {

@@ -23,7 +23,7 @@ export type SessionParts<Report> = {
   replay?: StatedSource;
   /** Resolves when the replay is over: no end is concluded before. */
   played?: Promise<void>;
-  /** For tests: a driver in memory. */
+  /** Default: a driver in memory, or one that writes to the journal. */
   driver?: MakeDriver;
 };
 
