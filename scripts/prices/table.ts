@@ -57,10 +57,12 @@ export function priceRows(published: readonly Published[], day: string): PriceRo
   return known.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/** Google sells others' models too, and of the names of Anthropic's models some are other people's. */
+/** Google sells others' models too; of the names of OpenAI's and Anthropic's models, some are nobody's or other people's. */
 function isForeign(provider: string, name: string): boolean {
   return (
     (provider === 'google' && !/^gem/.test(name)) ||
+    // No request names these: a tuned model has an organization and an id.
+    (provider === 'openai' && /(^|\.)ft[:-]/.test(name)) ||
     (provider === 'anthropic' && /\.|^claude-[2-9]-?[\d-]*-?[a-z]*$/.test(name) && !/^claude-3-/.test(name))
   );
 }
@@ -73,9 +75,8 @@ function isSameAs(one: PriceRow | undefined, other: PriceRow): boolean {
 
 function idsIn({ equals, starts_with: prefix, or = [] }: Match): string[] {
   return [equals, prefix, ...or.flatMap(idsIn)].flatMap(
-    (
-      id, // A beginning that is cut off in the middle is no name.
-    ) => (id === undefined || /([-.@]|-20\d\d)$/.test(id) ? [] : [id]),
+    // A beginning that is cut off in the middle is no name.
+    (id) => (id === undefined || /([-.@]|-20\d\d)$/.test(id) ? [] : [id]),
   );
 }
 
