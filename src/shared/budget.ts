@@ -41,6 +41,7 @@ export class BudgetAccount {
       // What came back meanwhile may be enough.
       if (left === 'none' && this.changes !== before) continue;
       if (left !== 'none' || !this.mayComeBack(sessionId)) return left;
+      signal.throwIfAborted();
       await this.change(sessionId, signal);
       signal.throwIfAborted();
     }
@@ -59,12 +60,16 @@ export class BudgetAccount {
     this.wake();
   }
 
-  /** What was set aside for a request that is not sent stays for the report; the session gives it back when it ends. */
-  async unused(sessionId: string): Promise<void> {
+  /**
+   * What was set aside for a request that is not sent stays for the report; the session gives it back when it ends. One that
+   * was let through and `continues` will still send it: that stays beside the report's.
+   */
+  async unused(sessionId: string, { continues }: { continues: boolean } = { continues: false }): Promise<void> {
     await this.inTurn(async () => {
       const party = await this.partyOf(sessionId);
       const { spent, inFlight, kept } = party.share;
-      party.share = { spent, inFlight: nothingSpent, kept: larger(kept, inFlight) };
+      const left = continues ? spentTogether(kept, inFlight) : larger(kept, inFlight);
+      party.share = { spent, inFlight: nothingSpent, kept: left };
       await this.store.put(this.name, sessionId, party.share, null);
     });
     this.wake();

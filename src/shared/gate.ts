@@ -23,6 +23,7 @@ type AskingNow = Omit<GateRequest, 'signal' | 'told'>;
 /** How a request ended: refused for its rate, or not. `tokens` is what its provider counted; null if it did not. */
 export type PassEnd = { isRefused: boolean; retryAfterMs: number | null; tokens: number | null };
 
+type Refusal = { retryAfterMs: number | null; limits: RateLimits };
 type Headers = Readonly<Record<string, string>>;
 type Waiter = GateRequest & { number: number; resolve(pass: Pass): void; reject(reason: unknown): void };
 
@@ -31,7 +32,7 @@ const noLimits: RateLimits = { requests: null, tokens: null };
 /** One request that a gate let through, from then until it has ended. */
 export class Pass {
   readonly gate: Gate;
-  readonly sent: Sent;
+  private sent: Sent;
   private readonly clock: Clock;
   readonly party: object;
   private headers: Headers | null = null;
@@ -47,6 +48,11 @@ export class Pass {
     this.sent = sent;
     this.clock = clock;
     this.party = party;
+  }
+
+  /** The request goes out only now, after its place was taken. */
+  begin(): void {
+    this.sent = this.gate.begun(this.sent, this.clock.now());
   }
 
   /** The target took the request. */
@@ -69,7 +75,7 @@ export class Pass {
     if (tokens !== null) this.sent.tokens = tokens;
     const now = this.clock.now();
     const limits = this.headers === null ? noLimits : rateLimitsIn(this.headers, now);
-    const closedMs = this.gate.left(this, isRefused ? { retryAfterMs, limits } : null, now);
+    const closedMs = this.gate.left(this.sent, this.party, isRefused ? { retryAfterMs, limits } : null, now);
     const counted = this.sent.isRefused ? null : this.sent.tokens;
     if (this.onEnd !== null) this.released = this.onEnd({ tokens: counted, closeMs: isRefused ? closedMs : null });
   }
@@ -121,6 +127,11 @@ export class Gate {
     return (
       this.isGiven || this.waiting.length > 0 || this.pace.isNarrow(now) || this.pace.opensAt(now, this.total, 0) > now
     );
+  }
+
+  /** Whether more sessions may come at once than the target is to get. */
+  get isCrowded(): boolean {
+    return this.members.size > this.pace.places;
   }
 
   /** Tells a resumed session, which no preparation has told, that it must ask. */
@@ -178,6 +189,11 @@ export class Gate {
     return new Pass(this, this.pace.send(now, request.tokens), request);
   }
 
+  /** For a pass: its request goes out now. */
+  begun(sent: Sent, now: number): Sent {
+    return this.pace.begun(sent, now);
+  }
+
   /** For a pass: its request was taken. */
   accepted(sent: Sent, limits: RateLimits, now: number): void {
     this.pace.accepted(sent, limits, now);
@@ -186,16 +202,13 @@ export class Gate {
   }
 
   /** For a pass: its request has ended; `refused` if the target took it for one too many. Returns for how many ms it is closed. */
-  left(pass: Pass, refused: { retryAfterMs: number | null; limits: RateLimits } | null, now: number): number {
-    const { party } = pass;
+  left(sent: Sent, party: object, refused: Refusal | null, now: number): number {
     this.total -= 1;
     const own = (this.inFlight.get(party) ?? 1) - 1;
     if (own === 0) this.inFlight.delete(party);
     else this.inFlight.set(party, own);
-    if (refused === null) {
-      this.pace.ended(pass.sent);
-    } else {
-      this.pace.refused(pass.sent, refused.retryAfterMs, this.total, refused.limits, now);
+    if (refused !== null) {
+      this.pace.refused(sent, refused.retryAfterMs, this.total, refused.limits, now);
       this.tellAll();
     }
     this.pump();

@@ -29,12 +29,11 @@ export type Sent = {
   /** The tokens of all requests so far, with its own. */
   readonly upTo: number;
   isRefused: boolean;
-  isTaken: boolean;
 };
 
-/** At first contact, so many requests are sent that the target has not taken yet, and one more for each that it takes. */
+/** At first contact, so many requests are in flight at most (P-7d). */
 const firstRoom = 12;
-/** Refusals come at once: what is not refused for so long counts as taken. */
+/** Refusals come at once: what is not refused for so long is taken. */
 const provenMs = 1_000;
 const minuteMs = 60_000;
 /** Without a refusal for so long, what was learnt from refusals is forgotten. */
@@ -48,10 +47,8 @@ export class Pace {
   limits: Readonly<GateLimits>;
   /** Nothing is sent before this time, in epoch ms. */
   private closedUntil = 0;
-  /** How many requests may be in flight that the target has not taken yet. */
+  /** How many requests may be in flight. */
   private room: number;
-  /** How many of those in flight it has taken. */
-  private taken = 0;
   /** So many requests in any period of `ms`, as learnt from a refusal; null without one. */
   private rate: { count: number; ms: number } | null = null;
   private lookBackMs = 0;
@@ -68,8 +65,6 @@ export class Pace {
   private latest = 0;
   private count = 0;
   private tokens = 0;
-  /** Requests that the target has neither taken nor refused yet, in order; some may have been since. */
-  private unproven: Sent[] = [];
   /** The requests of the last minute at least, from `first` on. */
   private sent: Sent[] = [];
   private first = 0;
@@ -107,7 +102,7 @@ export class Pace {
   /** When the next request may go out (epoch ms, or `now`); `Infinity` if one in flight must end first. */
   opensAt(now: number, inFlight: number, tokens: number): number {
     if (inFlight >= (this.limits.concurrency ?? Number.POSITIVE_INFINITY)) return Number.POSITIVE_INFINITY;
-    const roomAt = this.hasRoom(inFlight) ? now : this.roomAt(now, inFlight);
+    const roomAt = inFlight < this.room ? now : this.roomAt(now, inFlight);
     const { requestsPerMinute, tokensPerMinute } = this.limits;
     let at = Math.max(roomAt, this.closedUntil, this.quotaOpensAt(now, tokens));
     if (requestsPerMinute !== null) at = Math.max(at, this.freeAt(now, minuteMs, requestsPerMinute));
@@ -125,8 +120,7 @@ export class Pace {
   send(now: number, tokens: number): Sent {
     this.count += 1;
     this.tokens += tokens;
-    const one = { at: now, number: this.count, tokens, upTo: this.tokens, isRefused: false, isTaken: false };
-    this.unproven.push(one);
+    const one = { at: now, number: this.count, tokens, upTo: this.tokens, isRefused: false };
     this.expire(now);
     this.sent.push(one);
     if (this.quotas.requests !== null) this.quotas.requests.left -= 1;
@@ -134,10 +128,19 @@ export class Pace {
     return one;
   }
 
+  /** A request goes out later than its place was taken: until now, the target could neither take nor refuse it. */
+  begun(one: Sent, now: number): Sent {
+    if (one.at === now) return one;
+    this.count -= 1;
+    this.tokens -= one.tokens;
+    one.isRefused = true;
+    return this.send(now, one.tokens);
+  }
+
   /** The target took a request: it may get one more at once, and its response says what is left. */
   accepted(one: Sent, limits: RateLimits, now: number): void {
     this.refusals = 0;
-    this.take(one);
+    this.room += 1;
     this.grow(now);
     this.learn(one, limits, now);
   }
@@ -145,7 +148,6 @@ export class Pace {
   /** The target refused a request, and will take another once `retryAfterMs` have passed; null if it does not say. */
   refused(one: Sent, retryAfterMs: number | null, inFlight: number, limits: RateLimits, now: number): void {
     one.isRefused = true;
-    if (one.isTaken) this.taken -= 1;
     const isNew = now >= this.closedUntil;
     if (isNew) {
       this.refusals += 1;
@@ -154,7 +156,7 @@ export class Pace {
     }
     const waitMs = retryAfterMs ?? Math.min(mostBackoffMs, 1_000 * 2 ** (this.refusals - 1));
     this.closedUntil = Math.max(this.closedUntil, now + waitMs);
-    this.room = Math.max(1, inFlight - this.taken);
+    this.room = Math.max(1, inFlight);
     this.rate = this.learntRate(now, Math.max(waitMs, this.lookBackMs));
     this.calm = { periods: 0, since: this.closedUntil };
     this.refusedAt = now;
@@ -180,38 +182,17 @@ export class Pace {
     return { count: Math.max(1, taken), ms: Math.min(minuteMs, ms + Math.max(25, ms * 0.05)) };
   }
 
-  /** A request has ended and was not refused: nothing more is learnt from it. */
-  ended(one: Sent): void {
-    if (one.isTaken) this.taken -= 1;
-    one.isTaken = true;
-    this.forgetProven();
+  /** How many requests may be in flight, as far as is known. */
+  get places(): number {
+    return this.limits.concurrency ?? this.room;
   }
 
-  private take(one: Sent): void {
-    if (one.isTaken) return;
-    one.isTaken = true;
-    this.taken += 1;
-    this.room += 1;
-    this.forgetProven();
-  }
-
-  private hasRoom(inFlight: number): boolean {
-    return inFlight - this.taken < this.room;
-  }
-
-  private forgetProven(): void {
-    while (this.unproven[0]?.isTaken || this.unproven[0]?.isRefused) this.unproven.shift();
-  }
-
-  /** When one more may be in flight, as those that are not refused for long count as taken. */
+  /** When more may be in flight: twice as many once the last one is taken, but only one more after a refusal. */
   private roomAt(now: number, inFlight: number): number {
-    this.forgetProven();
-    for (let first = this.unproven[0]; first !== undefined; first = this.unproven[0]) {
-      if (first.at + provenMs > now) return first.at + provenMs;
-      this.take(first);
-      if (this.hasRoom(inFlight)) return now;
-    }
-    return Number.POSITIVE_INFINITY;
+    const provenAt = (this.sent.findLast(({ isRefused }) => !isRefused)?.at ?? now) + provenMs;
+    if (provenAt > now) return provenAt;
+    this.room = this.rate === null ? 2 * inFlight : inFlight + 1;
+    return now;
   }
 
   private forget(): void {

@@ -9,9 +9,9 @@ import { report } from '../support/session.ts';
 
 /** The engine ends an attempt that has waited this long, and begins another when there is something to do. */
 const inactivity = {
-  RESTATE_WORKER__INVOKER__INACTIVITY_TIMEOUT: '100ms',
+  RESTATE_WORKER__INVOKER__INACTIVITY_TIMEOUT: '300ms',
   // The service sets its own, so that no step begins again.
-  RESTATE_WORKER__INVOKER__ABORT_TIMEOUT: '100ms',
+  RESTATE_WORKER__INVOKER__ABORT_TIMEOUT: '300ms',
 };
 
 const charged: string[] = [];

@@ -52,7 +52,7 @@ export class Admissions {
     if (this.pass !== null) {
       this.giveBack(this.pass);
       this.pass = null;
-      await this.parts.draws.unused();
+      await this.parts.draws.unused(how);
     }
     await this.underway.ended();
     await this.parts.draws.leave(how);
@@ -66,7 +66,7 @@ export class Admissions {
       // A session that may have to wait for its budget holds no place meanwhile.
       const takes = index === first && !this.parts.draws.isShared && !gate.isGiven;
       if (takes) this.pass = gate.tryEnter({ ...this.asks, tokens });
-      const isGated = takes ? this.pass === null : gate.mustAsk(now);
+      const isGated = takes ? this.pass === null : gate.mustAsk(now) || gate.isCrowded;
       gate.note(member, isGated);
       return isGated ? [index] : [];
     });
@@ -94,6 +94,7 @@ export class Admissions {
     const isOfGate = own !== null && own.gate === gate;
     // A place at another gate is of no use here.
     if (own !== null && !isOfGate) this.giveBack(own);
+    if (isOfGate) own.begin();
     return this.underway.during(() => this.sent(isOfGate ? own : gate.pass({ ...this.asks, tokens: 0 }), request));
   }
 

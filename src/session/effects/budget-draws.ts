@@ -50,8 +50,8 @@ export class BudgetDraws {
   }
 
   /** The request that something was set aside for is not sent. */
-  unused(): Promise<void> {
-    return this.written((account, id) => account.unused(id));
+  unused(how?: { continues: boolean }): Promise<void> {
+    return this.written((account, id) => account.unused(id, how));
   }
 
   /** The session has ended, or continues in another process. */
