@@ -93,7 +93,8 @@ const rows = {
     person: "the input of a tool call did not satisfy the tool's schema",
   },
   tool_not_permitted: {
-    means: 'The call is not permitted now: on the last turn, only the report is.',
+    means:
+      'The call is not permitted now: on the last turn, only the report is (B-5); else what the turn was planned with (T-7), and one handoff a reply (T-8).',
     happened: 'you called a tool that is not permitted now',
     todo: 'Do not call it again; use what is permitted, or give the final report.',
     todoByText: 'Do not call it again; use what is permitted, or reply with your answer as text.',

@@ -5,9 +5,9 @@ import { breakages, breakagesOfTheWhole } from '../graph/breakages.ts';
 import { breakagesOfSrc } from '../simulation/breakages.ts';
 import { slipsOfSrc } from '../simulation/slips.ts';
 
-const rulePattern = /\b[BTCNFGSPWD]-\d[a-z]?\b/g;
+const rulePattern = /\b[BTCNFGSPWD]-\d+[a-z]?\b/g;
 const specification = readFileSync('docs/specification.md', 'utf8');
-const defined = [...specification.matchAll(/^(?: {2})?- \*\*([A-Z]-\d[a-z]?)\*\* ((?:.|\n(?! *- |\n))*)/gm)].map(
+const defined = [...specification.matchAll(/^(?: {2})?- \*\*([A-Z]-\d+[a-z]?)\*\* ((?:.|\n(?! *- |\n))*)/gm)].map(
   ([, id = '', text = '']) => ({ id, text: text.replaceAll(/\s+/g, ' ').trim() }),
 );
 const rules = new Set(defined.map(({ id }) => id));
@@ -39,7 +39,7 @@ describe('the specification', () => {
   });
 
   it('gives the letters of a rule in order, after the sentence that leads', () => {
-    const families = Map.groupBy(defined, ({ id }) => id.slice(0, 3));
+    const families = Map.groupBy(defined, ({ id }) => id.replace(/[a-z]$/, ''));
     for (const [id, family] of families) {
       const letters = [...'abcdefghijklmnop'].slice(0, family.length - 1).map((letter) => `${id}${letter}`);
       expect(family.map((one) => one.id)).toEqual([id, ...letters]);

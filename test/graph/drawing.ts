@@ -172,7 +172,7 @@ function rulesByName(machine: string): Map<string, string[]> {
   for (const file of files) {
     const text = readFileSync(file, 'utf8');
     for (const [, doc = '', name = ''] of text.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*export function (\w+)/g)) {
-      const ids = [...doc.matchAll(/\b[BTCNFSPWD]-\d\b/g)].map(([id]) => id);
+      const ids = [...doc.matchAll(/\b([BTCNFSPWD]-\d+)[a-z]?\b/g)].map(([, id = '']) => id);
       if (ids.length > 0) found.set(name, [...new Set(ids)]);
     }
   }

@@ -29,8 +29,8 @@ export function ruleTraces(): RuleTrace[] {
   const specification = readFileSync('docs/specification.md', 'utf8');
   const all = code();
   const shown = tests().map(({ path, text }) => ({ path, titles: titles(text) }));
-  return [...specification.matchAll(/^- \*\*([A-Z]-\d)\*\* ((?:.|\n(?!- |\n))*)/gm)].map(([, id = '', text = '']) => {
-    const cited = new RegExp(`\\b${id}\\b`);
+  return [...specification.matchAll(/^- \*\*([A-Z]-\d+)\*\* ((?:.|\n(?!- |\n))*)/gm)].map(([, id = '', text = '']) => {
+    const cited = new RegExp(`\\b${id}[a-z]?\\b`);
     return {
       id,
       planned: text.includes('(planned'),
