@@ -23,7 +23,8 @@ async function warm(prepare, ownModels) {
   const held = holds();
   const turns = await atOnce(prepare, 500, 'slow-10', ownModels);
   const spent = ms(process.cpuUsage(cpu));
-  return { cpuMs: spent / turns, p50: held(0.5), p99: held(0.99) };
+  const share = held();
+  return { cpuMs: spent / turns, p50: share(0.5), p99: share(0.99) };
 }
 
 async function cold(prepare, turns) {
