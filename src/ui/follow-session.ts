@@ -85,6 +85,7 @@ async function* untilAborted(
   const iterator = events[Symbol.asyncIterator]();
   const leave = () => void iterator.return?.();
   signal.addEventListener('abort', leave, { once: true });
+  if (signal.aborted) leave();
   try {
     for (let one = await iterator.next(); one.done !== true; one = await iterator.next()) yield one.value;
   } finally {

@@ -102,22 +102,6 @@ function heldModel() {
 const start = (model: LanguageModelV4, prompt: string, entry: object, options: Partial<SessionOptions> = {}) =>
   startSession(defineAgent({ name: 'gated', models: [{ model, ...entry }] }), { prompt, ...quiet, ...options });
 
-describe('P-7d: first contact with a target', () => {
-  it('a target that has refused nothing for a second gets twice as many', async () => {
-    const { model, seen, letGo } = heldModel();
-    const clock = manualClock({ hold: true });
-    const sessions = Array.from({ length: 100 }, () => start(model, 'task', {}, { clock }));
-    for (const open of [12, 24, 48, 96, 100]) {
-      await until(() => seen.open === open);
-      clock.advance(1_000);
-    }
-    for (const _ of sessions) await letGo();
-    const ended = await results(sessions);
-    expect(ended.map(({ status }) => status)).toEqual(ended.map(() => 'succeeded'));
-    expect(seen.most).toBe(100);
-  });
-});
-
 describe('P-7b P-7c: the limits that a gate is given', () => {
   it('no more than `concurrency` requests are in flight, and one that waits has no attempt', async () => {
     const { model, seen, letGo } = heldModel();

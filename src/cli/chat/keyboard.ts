@@ -50,6 +50,7 @@ export class Keyboard {
         resolve(null);
       };
       signal?.addEventListener('abort', withdraw, { once: true });
+      if (signal?.aborted) withdraw();
     });
   }
 

@@ -31,6 +31,7 @@ export class Grants {
         resolve(null);
       };
       signal.addEventListener('abort', leave, { once: true });
+      if (signal.aborted) leave();
     });
     // Calls of one reply start in one step, so they are all waiting by then.
     await eventLoopTurn();
