@@ -118,22 +118,25 @@ export class Pace {
 
   /** Notes a request that goes out. */
   send(now: number, tokens: number): Sent {
-    this.count += 1;
-    this.tokens += tokens;
+    this.note(1, tokens);
     const one = { at: now, number: this.count, tokens, upTo: this.tokens, isRefused: false };
     this.expire(now);
     this.sent.push(one);
-    if (this.quotas.requests !== null) this.quotas.requests.left -= 1;
-    if (this.quotas.tokens !== null) this.quotas.tokens.left -= tokens;
     return one;
+  }
+
+  private note(requests: number, tokens: number): void {
+    this.count += requests;
+    this.tokens += tokens;
+    if (this.quotas.requests !== null) this.quotas.requests.left -= requests;
+    if (this.quotas.tokens !== null) this.quotas.tokens.left -= tokens;
   }
 
   /** A request goes out later than its place was taken: until now, the target could neither take nor refuse it. */
   begun(one: Sent, now: number): Sent {
-    if (one.at === now) return one;
-    this.count -= 1;
-    this.tokens -= one.tokens;
+    if (now - one.at < provenMs) return one;
     one.isRefused = true;
+    this.note(-1, -one.tokens);
     return this.send(now, one.tokens);
   }
 
