@@ -20,12 +20,19 @@ if (!existsSync(executablePath)) {
   process.stderr.write('No Firefox from Debian (apt-get install firefox-esr): skipped.\n');
   process.exit(0);
 }
-const browser = await puppeteer.launch({ browser: 'firefox', executablePath, headless: true });
+// The window has the size: not every Firefox of Debian knows all that a viewport would set.
+const args = ['--width=1280', '--height=800'];
+const browser = await puppeteer.launch({
+  browser: 'firefox',
+  executablePath,
+  headless: true,
+  args,
+  defaultViewport: null,
+});
 
 /** Opens a page, acts on it, and fails on errors and refusals of the page's policy. */
 async function opened(name: string, url: string, act: (page: Page) => Promise<void>): Promise<void> {
   const page = await browser.newPage();
-  await page.setViewport({ width: 1280, height: 800 });
   const misdeeds: string[] = [];
   page.on('pageerror', (error) => misdeeds.push(String(error)));
   page.on('console', (message) => {
