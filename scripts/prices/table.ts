@@ -57,7 +57,7 @@ export function priceRows(published: readonly Published[], day: string): PriceRo
   return known.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/** Google sells others' models too; of the names of OpenAI's and Anthropic's models, some are nobody's or other people's. */
+/** Whether a name is to be left out: another vendor's model, or a name of OpenAI or Anthropic that no request uses. */
 function isForeign(provider: string, name: string): boolean {
   return (
     (provider === 'google' && !/^gem/.test(name)) ||

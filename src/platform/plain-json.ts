@@ -136,10 +136,12 @@ export function inOrder(_name: string, value: unknown): unknown {
 /** Returns what a JSON pointer, such as `#/$defs/a~1b`, leads to in a value; undefined if nothing is there. */
 export function pointedAt(value: unknown, pointer: string): unknown {
   const names = pointer.split('/').slice(1);
-  return valueAt(
-    value,
-    names.map((name) => decodedUri(name).replaceAll('~1', '/').replaceAll('~0', '~')),
-  );
+  return names.reduce((inner, part) => {
+    const name = decodedUri(part).replaceAll('~1', '/').replaceAll('~0', '~');
+    return typeof inner === 'object' && inner !== null && Object.hasOwn(inner, name)
+      ? Reflect.get(inner, name)
+      : undefined;
+  }, value);
 }
 
 /** Returns what a text is the JSON of; undefined if it is not JSON. */

@@ -118,7 +118,7 @@ describe('a batch: a session for each input', () => {
     for (const journal of [first, second]) await journal.close();
   });
 
-  it('B-8e: a session that another run has begun and deleted meanwhile is begun anew', async () => {
+  it('B-8e: an input starts over if another run deleted the session that it had started for it', async () => {
     const journal = sqliteJournal(':memory:');
     const { list } = journal;
     journal.list = async (query) =>

@@ -74,6 +74,7 @@ describe('C-5: fields that the sent schema forbids are named, not dropped', () =
       { x: 1 },
       ['x'],
     ],
+    ['none behind a reference to what every object has', { $ref: '#/constructor/prototype' }, { x: 1 }, []],
     ['none behind an anchor', closed({ a: { $ref: '#here' } }), { a: { x: 1 } }, []],
     ['none behind a reference to nowhere', { $ref: '#/$defs/none' }, { x: 1 }, []],
     ['none behind a reference through a text', { $ref: '#/title/length', title: 'text' }, { x: 1 }, []],

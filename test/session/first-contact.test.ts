@@ -1,39 +1,10 @@
-import { APICallError } from '@ai-sdk/provider';
 import { describe, expect, it } from 'vitest';
-import { defineAgent, type Session, startSession } from '../../src/index.ts';
-import { assertInvariants, manualClock, rehearsalModel } from '../../src/testing/index.ts';
+import { defineAgent, startSession } from '../../src/index.ts';
+import { manualClock } from '../../src/testing/index.ts';
+import { endsOf, heldModel } from '../support/held-model.ts';
 import { until } from '../support/journaled.ts';
 
 const quiet = { logger: false } as const;
-const report = { calls: [{ name: 'final_report', input: { content: 'done' } }] };
-
-/** A model that answers a request once it is let go, by failing if it `fails`, and says how many are open at once. */
-function heldModel({ fails = false, modelId = 'held' } = {}) {
-  const seen = { open: 0, most: 0 };
-  const held: (() => void)[] = [];
-  const model = rehearsalModel(
-    async () => {
-      seen.open += 1;
-      seen.most = Math.max(seen.most, seen.open);
-      await new Promise<void>((resolve) => held.push(resolve));
-      seen.open -= 1;
-      const error = { message: 'down', url: 'http://x.test', requestBodyValues: {}, statusCode: 500 };
-      return fails ? { throws: new APICallError(error) } : report;
-    },
-    { modelId },
-  );
-  const letGo = async () => {
-    await until(() => held.length > 0);
-    held.shift()?.();
-  };
-  return { model, seen, letGo };
-}
-
-async function results(sessions: readonly Session[]) {
-  const all = await Promise.all(sessions.map(({ result }) => result));
-  for (const one of all) assertInvariants(one);
-  return all;
-}
 
 describe('P-7d: first contact with a target', () => {
   it('a target that has refused nothing for a second gets twice as many', async () => {
@@ -46,13 +17,13 @@ describe('P-7d: first contact with a target', () => {
       clock.advance(1_000);
     }
     for (const _ of sessions) await letGo();
-    const ended = await results(sessions);
+    const ended = await endsOf(sessions);
     expect(ended.map(({ status }) => status)).toEqual(ended.map(() => 'succeeded'));
     expect(seen.most).toBe(100);
   });
 
   it('a target that many fall back to gets no burst: who may meet a crowd there asks first', async () => {
-    const [down, held] = [heldModel({ fails: true, modelId: 'down' }), heldModel()];
+    const [down, held] = [heldModel({ isDown: true, modelId: 'down' }), heldModel()];
     const clock = manualClock({ hold: true });
     const agent = defineAgent({ name: 'falls-back', models: [down.model, held.model] });
     const sessions = Array.from({ length: 60 }, () => startSession(agent, { prompt: 'Go.', clock, ...quiet }));
@@ -65,7 +36,7 @@ describe('P-7d: first contact with a target', () => {
     // The first twelve sessions had met no crowd.
     expect(held.seen.open).toBeLessThanOrEqual(24);
     for (const _ of sessions) await held.letGo();
-    const ended = await results(sessions);
+    const ended = await endsOf(sessions);
     expect(ended.map(({ status }) => status)).toEqual(ended.map(() => 'succeeded'));
   });
 
@@ -87,7 +58,7 @@ describe('P-7d: first contact with a target', () => {
     await until(() => sessions.every(({ counters }) => counters.attempts === 1 || counters.admissions === 1));
     expect(seen.open).toBe(12);
     for (const _ of sessions) await letGo();
-    const ended = await results(sessions);
+    const ended = await endsOf(sessions);
     expect(ended.map(({ status }) => status)).toEqual(ended.map(() => 'succeeded'));
   });
 });

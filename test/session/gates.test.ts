@@ -13,6 +13,7 @@ import {
   startSession,
 } from '../../src/index.ts';
 import { assertInvariants, manualClock, rehearsalModel, startModelServer } from '../../src/testing/index.ts';
+import { endsOf, heldModel } from '../support/held-model.ts';
 import { until } from '../support/journaled.ts';
 import { wireModel } from '../support/session.ts';
 
@@ -59,18 +60,12 @@ function agentAt(url: string, entry: object = {}, definition: Partial<AgentDefin
 const many = (agent: ReturnType<typeof agentAt>, count: number, options: Partial<SessionOptions> = {}): Session[] =>
   Array.from({ length: count }, () => startSession(agent, { prompt: 'Do it.', ...quiet, ...options }));
 
-async function results(sessions: readonly Session[]) {
-  const all = await Promise.all(sessions.map(({ result }) => result));
-  for (const one of all) assertInvariants(one);
-  return all;
-}
-
 describe('P-7: sessions that share a target', () => {
   it('P-7a P-7b P-7d: forty at a server that takes five in a period: at most twenty are refused, and none fails', async () => {
     // A period so long that a busy machine delays no answer into the next one.
     const { server, seen } = limitedServer(5, 240);
     await using running = await server;
-    const ended = await results(many(agentAt(running.url), 40));
+    const ended = await endsOf(many(agentAt(running.url), 40));
     expect(ended.map(({ status }) => status)).toEqual(ended.map(() => 'succeeded'));
     expect(seen.taken).toBe(80);
     expect(seen.refused).toBeLessThanOrEqual(20);
@@ -79,25 +74,6 @@ describe('P-7: sessions that share a target', () => {
     expect(ended.some(({ counters }) => counters.admissions > 0)).toBe(true);
   }, 60_000);
 });
-
-/** A model that answers with a report once its request is let go, and says how many are asked at once. */
-function heldModel() {
-  const seen = { open: 0, most: 0, order: [] as string[] };
-  const held: (() => void)[] = [];
-  const model = rehearsalModel(async ({ prompt }) => {
-    seen.open += 1;
-    seen.most = Math.max(seen.most, seen.open);
-    seen.order.push(JSON.stringify(prompt.at(-1)).match(/task \w+/)?.[0] ?? '');
-    await new Promise<void>((resolve) => held.push(resolve));
-    seen.open -= 1;
-    return { calls: [{ name: 'final_report', input: { content: 'done' } }] };
-  });
-  const letGo = async () => {
-    await until(() => held.length > 0);
-    held.shift()?.();
-  };
-  return { model, seen, letGo, held };
-}
 
 const start = (model: LanguageModelV4, prompt: string, entry: object, options: Partial<SessionOptions> = {}) =>
   startSession(defineAgent({ name: 'gated', models: [{ model, ...entry }] }), { prompt, ...quiet, ...options });
@@ -111,7 +87,7 @@ describe('P-7b P-7c: the limits that a gate is given', () => {
     await until(() => seen.open === 2 && sessions.every(({ counters }) => counters.admissions === 1));
     expect(sessions.map(({ counters }) => counters.attempts)).toEqual([1, 1, 0, 0, 0]);
     for (const _ of sessions) await letGo();
-    const ended = await results(sessions);
+    const ended = await endsOf(sessions);
     expect(ended.map(({ status }) => status)).toEqual(ended.map(() => 'succeeded'));
     expect([seen.most, seen.order]).toEqual([2, ['task a', 'task b', 'task c', 'task d', 'task e']]);
   });
@@ -129,7 +105,7 @@ describe('P-7b P-7c: the limits that a gate is given', () => {
     ].map(([name, priority]) => start(model, `task ${name}`, entry, { priority: Number(priority) }));
     await until(() => others.every(({ counters }) => counters.admissions === 1));
     for (let index = 0; index < 5; index += 1) await letGo();
-    await results([first, ...others]);
+    await endsOf([first, ...others]);
     expect(seen.order).toEqual(['task first', 'task high', 'task usual', 'task later', 'task low']);
   });
 
@@ -141,7 +117,7 @@ describe('P-7b P-7c: the limits that a gate is given', () => {
     expect(two.seen.open).toBe(0);
     await one.letGo();
     await two.letGo();
-    await results(sessions);
+    await endsOf(sessions);
   });
 
   it('so many requests and tokens in any minute', async () => {
@@ -176,7 +152,7 @@ describe('P-7: a session that waits at a gate', () => {
     const result = await gone.result;
     expect(result).toMatchObject({ status: 'aborted', counters: { attempts: 0, requests: 0, admissions: 1 } });
     for (let index = 0; index < 2; index += 1) await letGo();
-    await results([first, next]);
+    await endsOf([first, next]);
     expect(seen.order).toEqual(['task first', 'task next']);
   });
 
@@ -191,7 +167,7 @@ describe('P-7: a session that waits at a gate', () => {
     const result = await late.result;
     expect(result).toMatchObject({ status: 'failed', slugs: ['budget_exhausted'], counters: { attempts: 0 } });
     await letGo();
-    await results([first]);
+    await endsOf([first]);
   });
 
   it('takes in what a stop, steering and a suspension say, and goes on in its place', async () => {
@@ -213,7 +189,7 @@ describe('P-7: a session that waits at a gate', () => {
     assertInvariants(result);
     expect(result).toMatchObject({ status: 'succeeded', counters: { attempts: 1, admissions: 1 } });
     expect(seen.order).toEqual(['task first', 'task steered']);
-    await results([first]);
+    await endsOf([first]);
     expect((await replaySession(journal, session.sessionId)).difference).toBeNull();
     await journal.close();
   });
@@ -249,7 +225,7 @@ describe('P-7a P-7e: a refusal', () => {
     const hit = startSession(agent, { prompt: 'task hit', ...quiet, clock });
     await until(() => hit.counters.waits === 1 || hit.counters.attempts > 1);
     resolve('waited');
-    const ended = await results([slow, hit]);
+    const ended = await endsOf([slow, hit]);
     const times = sent.map(([name, at]) => [name, at - began]);
     expect(times.slice(0, 2)).toEqual([
       ['slow', 0],

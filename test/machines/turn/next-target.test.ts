@@ -44,7 +44,7 @@ describe('T-6 P-2 P-3: the next target', () => {
 });
 
 describe('T-6: the next request', () => {
-  it('counts the notice of its own attempt, and nothing where there is none', () => {
+  it('counts the notice of its own attempt, if it has one', () => {
     const most = (over: object) => {
       const fits = (counted: number) =>
         requestFits(withTargets({ windowTokens: 4_000 }, small, { size: { ...size, counted }, ...over }));
