@@ -11,7 +11,9 @@ const files = globSync('test/**/*.test.ts').filter((file) => !(areSlow && ofQuic
  */
 const isIsolated = (file: string) =>
   /^test.inspect/.test(file) ||
-  /vi\.(?:mock|doMock|resetModules|stubGlobal|getTimerCount)\(|\.implementations\b/.test(readFileSync(file, 'utf8'));
+  /vi\.(?:mock|doMock|resetModules|stubGlobal|getTimerCount)\(|getActiveResourcesInfo|\.implementations\b/.test(
+    readFileSync(file, 'utf8'),
+  );
 /** What real processes, work trees and browsers take long for: `npm run long`. */
 const isLong = (file: string) =>
   /^test.(?:workflow|simulation)/.test(file) ||
